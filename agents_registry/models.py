@@ -171,8 +171,9 @@ class Agent(QuickLoad, models.Model):
     contested_at = models.DateTimeField(
         null=True, editable=False, help_text="When its line was last taken over again and again."
     )
-    ping_wanted = models.BooleanField(default=False, editable=False)
-    pinged_at = models.DateTimeField(_("last asked"), null=True, editable=False)
+    # The columns keep their first names: a process of the version before may still run when the database is upgraded.
+    ping_wanted = models.BooleanField(default=False, editable=False, db_column="check_wanted")
+    pinged_at = models.DateTimeField(_("last asked"), null=True, editable=False, db_column="checked_at")
     problem = models.CharField(_("last problem"), max_length=200, blank=True, default="", editable=False)
 
     class Meta:

@@ -56,7 +56,7 @@ async def _exchanges(talk: Talk, others: Sequence[Game], *, send_league_complete
     # The agent's dialect is not known yet; if it does not understand this, it is sent again later.
     announcement, limit_s = league.round_announcement(first), talk.limits.other_s
     announced = await talk.caller.ask(announcement, limit_s=limit_s, patient=False, probe=True)
-    # A referee pings only an agent that answers no message: a ping before the match might change its answers in it.
+    # Only a silent agent is pinged here: a ping before the match might change its answers in it.
     is_silent = announced.status is None
     reached = await probes.ping(talk.caller, limit_s=talk.limits.contact_s) if is_silent else announced
     talk.verdicts.judge("http.reached", reached)

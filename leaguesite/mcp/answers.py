@@ -162,8 +162,8 @@ class Inbox(TypedDict):
     not_awaited: NotRequired[Annotated[list[Any], says("If you sent responses: the ids of the others.")]]
 
 
-class PlayedMessage(TypedDict):
-    """A message of the league or of a referee to a person who plays."""
+class PlayedStep(TypedDict):
+    """A message of the league or of a referee to a person who plays, or what the person has done."""
 
     message_type: NotRequired[Annotated[str, says("The message.")]]
     match_id: NotRequired[Annotated[str, says("The match that it is about.")]]
@@ -177,7 +177,7 @@ class PlayedMessage(TypedDict):
 class PlayStatus(Envelope):
     """What happened while a person played."""
 
-    events: Annotated[list[PlayedMessage], says("The messages to the person, in order.")]
+    events: Annotated[list[PlayedStep], says("What was said and done, in order.")]
     call_again: Annotated[bool, says("Whether there may be more to play.")]
 
 

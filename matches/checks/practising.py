@@ -91,7 +91,7 @@ def ask(  # noqa: PLR0913 - what is played, by whom, who asks, and when
         with transaction.atomic():
             known = open_of(agent)
             if known is None:
-                _refuse_hurry(agent, practice, now)
+                _enforce_limits(agent, practice, now)
                 practice.save(force_insert=True)
                 runs.changed(practice)
                 return practice
@@ -170,7 +170,7 @@ def _too_many_from_there(at: datetime) -> str:
     return sentence % {"time": f"{at:%H:%M:%S}"}
 
 
-def _refuse_hurry(agent: Agent, practice: Check, now: datetime) -> None:
+def _enforce_limits(agent: Agent, practice: Check, now: datetime) -> None:
     at = next_at(agent, now)
     if at is not None:
         raise TooManyChecks(too_many(at), math.ceil((at - now).total_seconds()))

@@ -133,7 +133,7 @@ class PeoplePages(LeagueAccess):
         return self.desk_page(request, "roles.html", title, league=league, form=form, held=held)
 
     people_page = roles_page
-    """For the URL, which kept its name and path when the page was called after people."""
+    """The URL kept its name and path from the time when the page was called after people."""
 
     # The roster -----------------------------------------------------------------------------------
 

@@ -63,11 +63,6 @@ class Board:
     to_move: str | None = None
     steps: str = ""
 
-    @property
-    def next(self) -> int:
-        """The number of the next move."""
-        return len(self.moves) + 1
-
 
 def read_board(view: Mapping[str, Any], players: tuple[str, str]) -> Board | None:
     """Parse the board in a game's public view; None when there is no well-formed one.

@@ -15,7 +15,7 @@ from matches.models import League, Role, RoleName
 
 
 class Permission(StrEnum):
-    """What a role may allow in a league; each action of the desk needs one of these (``desk.actions``)."""
+    """What a role may allow in a league; most actions of the desk need one of these (``desk.actions``)."""
 
     WATCH = "watch"
     """See the desk, and what a frozen board hides."""

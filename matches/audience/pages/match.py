@@ -57,7 +57,7 @@ def context(view: View, key: PageKey) -> dict[str, Any] | None:
         "league": parts.league_of(view),
         "match": row,
         "verdict": _verdict(match, outcome, events, staff=key.staff),
-        "in_turns": _is_in_turns(view.league.game_type),
+        "in_turns": row.board is not None or _is_in_turns(view.league.game_type),
         "next_move": _next_move(match, row, view),
         "round_number": match.round.number,
         "hidden": _hidden_reason(view.frozen_after) if view.frozen_after is not None and outcome is None else "",
@@ -110,9 +110,10 @@ def _is_in_turns(game_type: str) -> bool:
 
 def _next_move(match: Match, row: parts.MatchRow, view: View) -> int | None:
     """The number of the move that a match in turns waits for; None behind a freeze, which must not tell it."""
-    if row.board is not None:
-        return row.board.next
-    return len(match.moves) + 1 if view.is_present else None
+    if not view.is_present:
+        return None
+    # A referee that does not seal reports no moves, and a game need not show any: the longer list is right.
+    return max(len(match.moves), 0 if row.board is None else len(row.board.moves)) + 1
 
 
 def _match(view: View, match_id: str | None) -> Match | None:

@@ -63,7 +63,7 @@ def test_a_click_is_logged_with_the_values_before_and_after_it(desk: Client) -> 
     assert last().changes["R1M1 status"] == ["", "CANCELLED"]
 
 
-def test_that_a_ping_is_wanted_is_logged_under_the_name_that_earlier_entries_have() -> None:
+def test_a_wanted_ping_has_the_name_that_earlier_entries_of_the_log_have() -> None:
     agent = make.league(players=1, league_id="fall").players[0].agent
     registration.want_ping(agent_ids=[agent.pk])
     assert audit.snapshot({"agent_ids": [agent.pk]})["P01 check_wanted"] is True

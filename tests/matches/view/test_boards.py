@@ -35,7 +35,7 @@ def test_the_board_of_a_running_game_is_read() -> None:
     assert board is not None
     empty = Cell("")
     assert board.rows == [[Cell("O", "b", last=True), empty, empty], [empty, Cell("X", "a"), empty], [empty] * 3]
-    assert (board.to_move, board.next, board.marks) == ("P01", 3, {"P01": "X", "P02": "O"})
+    assert (board.to_move, len(board.moves), board.marks) == ("P01", 2, {"P01": "X", "P02": "O"})
     assert board.moves == [Move(1, "P01", "a", "4"), Move(2, "P02", "b", "0")]
     assert board.column_names == []
 

@@ -103,7 +103,7 @@ def test_a_game_in_turns_without_a_board_says_which_move_it_waits_for(client: Cl
     match = playing("tic_tac_toe")
     make.progress(match, state="COLLECTING_CHOICES", joined=["P01", "P02"])
     assert "collecting choices Move 1." in words(page_of(client))
-    Match.objects.update(moves=[{"player_id": "P01", "move": 4}])
+    Match.objects.update(moves=[["P01", 4]])
     text = words(page_of(client))
     assert "collecting choices Move 2." in text
     assert "to choose" not in text
