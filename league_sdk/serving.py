@@ -28,7 +28,7 @@ async def clean_up(runner: web.AppRunner | web.ServerRunner, sockets: Iterable[_
     """Stop a server and close every connection, also one that is just being accepted.
 
     A connection is known to the server two rounds of the event loop after it was accepted. If the server is closed
-    before, asyncio and aiohttp forget the connection, and its client waits for nothing.
+    before, asyncio and aiohttp forget the connection without closing it, and its client waits in vain.
 
     Args:
         sockets: the ones at which it listens.

@@ -24,8 +24,9 @@ class CallResult:
 
     Attributes:
         message: the answer's fields, empty when there was no answer.
-        error_code: None for an answer; E001 if none came in time, also if only an acknowledgement did; E009 without a
-            connection and for HTTP 5xx; E002 for any other reply that is no answer.
+        error_code: None for an answer; E001 if none came in time, also if only an acknowledgement did; E009 if the
+            connection failed or broke off, if the reply was too large, and for HTTP 5xx; E002 for any other reply that
+            is no answer.
         problem: what was wrong, for people.
         elapsed_s: seconds from sending to the answer or to giving up.
         http_status: the status of the answer.

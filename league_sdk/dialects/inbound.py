@@ -38,7 +38,7 @@ TOOLS = frozenset(
 """Tools that may be called as methods, whatever message type is inside."""
 _KNOWN_WORDS = frozenset({*map(str, MessageType), *LEGACY_TYPES.values(), READY})
 _CALLS = (MessageType.GAME_INVITATION, MessageType.CHOOSE_PARITY_CALL, MessageType.GAME_MOVE_CALL)
-_HEAD = ("protocol", "message_type", "sender", "timestamp", "conversation_id")
+_ENVELOPE = ("protocol", "message_type", "sender", "timestamp", "conversation_id")
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +177,7 @@ def outbound_shape(inbound: Inbound) -> str:
 def reply(inbound: Inbound, message: dict[str, Any]) -> dict[str, Any]:
     """A successful answer, in the shape of the request."""
     shape = inbound.shape
-    message = _in_their_word(inbound, message)
+    message = _with_expected_type(inbound, message)
     if shape == REGISTER_PATH:
         if inbound.request_id is None:
             return message
@@ -187,16 +187,19 @@ def reply(inbound: Inbound, message: dict[str, Any]) -> dict[str, Any]:
         changed = legacy_message(message) if "message_type" in message else message
         message = changed | {"correlation_id": _their_id(inbound)}
     elif shape == "league_handle":
-        head = {name: message[name] for name in _HEAD if name in message}
-        rest = {name: value for name, value in message.items() if name not in _HEAD}
-        message = {**message, "envelope": head, "payload": rest}
+        envelope = {name: message[name] for name in _ENVELOPE if name in message}
+        rest = {name: value for name, value in message.items() if name not in _ENVELOPE}
+        message = {**message, "envelope": envelope, "payload": rest}
     elif shape == "tools_call":
         message = tool_result(message, is_error=False)
     return rpc.result(inbound.id, message) if inbound.rpc else message
 
 
-def _in_their_word(inbound: Inbound, message: dict[str, Any]) -> dict[str, Any]:
-    """The answer under the name that the sender's own word leads it to expect: REGISTER_PLAYER_RESPONSE."""
+def _with_expected_type(inbound: Inbound, message: dict[str, Any]) -> dict[str, Any]:
+    """The answer with the type that a sender with a message type of its own expects.
+
+    The answer to its REGISTER_PLAYER_REQUEST is REGISTER_PLAYER_RESPONSE.
+    """
     word = inbound.message.get("message_type")
     if "message_type" not in message or not isinstance(word, str) or not word.endswith("_REQUEST"):
         return message

@@ -1,10 +1,10 @@
 """Strategies that look at nothing, or only at their own last choice: random, even, odd, alternating (004 3.6.1).
 
-What they can gain: nothing to compute, nothing to break, and nobody can read their next choice out of the draws. In
-Even/Odd each of them guesses right in half of all matches, as does everything else.
+Their advantage: they compute nothing, cannot fail, and do not depend on the numbers that were drawn, so nobody can
+predict them from those. In Even/Odd each of them guesses right in half of all matches, as does everything else.
 
 What they cannot gain: more wins than that. An opponent who notices that you always say "even" cannot win more often by
-it, either; it can only decide whether the two of you draw (it says "even", too) or one of you wins (it says "odd").
+it, either; it can only decide whether the match ends in a draw (by "even", too) or one of you wins (by "odd").
 """
 
 from __future__ import annotations

@@ -52,11 +52,11 @@ class ErrorRow(TypedDict):
     error_name: Annotated[str, says("Its name.")]
     retryable: Annotated[bool, says("Whether the same may be tried again.")]
     json_rpc_codes: Annotated[list[int], says("The JSON-RPC codes that it comes with.")]
-    legacy_code: Annotated[str | None, says("The code of the older text for the same error; null for none.")]
+    legacy_code: Annotated[str | None, says("The code of document 002 for the same error; null for none.")]
 
 
 class LegacyRow(TypedDict):
-    """A code of the older text."""
+    """A code of document 002."""
 
     code: Annotated[str, says("The code, such as G001.")]
     name: Annotated[str, says("Its name.")]
@@ -79,7 +79,7 @@ class ProtocolIndex(TypedDict):
     messages: Annotated[list[MessageRow], says("Every message.")]
     query_types: Annotated[list[str], says("The types of a LEAGUE_QUERY.")]
     error_codes: Annotated[list[ErrorRow], says("Every E-code.")]
-    legacy_codes: Annotated[list[LegacyRow], says("Every code of the older text.")]
+    legacy_codes: Annotated[list[LegacyRow], says("Every code of document 002.")]
     league_settings: Annotated[list[SettingRow], says("Every setting of a league.")]
 
 

@@ -32,7 +32,7 @@ class SettingsRow(TypedDict):
     display_name: Annotated[str, says("Its name.")]
     settings: Annotated[
         dict[str, bool | int | float | str | None],
-        says("Every setting by name, the registration code as well; times in seconds."),
+        says("Every setting by name, also `registration_code`, the class code; times in seconds."),
     ]
 
 

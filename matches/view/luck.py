@@ -112,7 +112,7 @@ class Keeper:
         counted = [outcome for outcome in view.moment.outcomes.values() if outcome.round_number in over]
         if not again.enough(len(view.names), sum(outcome.status in ("WIN", "DRAW") for outcome in counted)):
             return None
-        key = (view.league.pk, view.league.created_at, view.curtained)
+        key = (view.league.pk, view.league.created_at, view.is_limited_by_freeze)
         mark = hash(
             (
                 tuple(outcome.seq for outcome in counted),

@@ -149,14 +149,14 @@ class View:
         return self.moment.state in (LeagueState.COMPLETED, LeagueState.STOPPED)
 
     @property
-    def curtained(self) -> bool:
+    def is_limited_by_freeze(self) -> bool:
         """Whether a freeze limits this view: nothing that changed after it may show, not even names and settings."""
         return not self.is_present and self.league.frozen_seq is not None and self.moment.seq <= self.league.frozen_seq
 
     @cached_property
     def rules(self) -> LeagueSettings:
         """The league's settings; for an audience behind a freeze, as they were at the freeze."""
-        frozen = self.league.frozen.get("settings") if self.curtained else None
+        frozen = self.league.frozen.get("settings") if self.is_limited_by_freeze else None
         return self.league.rules if frozen is None else LeagueSettings.model_validate(frozen)
 
     @property
@@ -173,7 +173,7 @@ class View:
         if not self.is_present and self.moment.state == LeagueState.REGISTRATION and self.moment.at is not None:
             players = players.filter(registered_at__lte=self.moment.at)
         names = players.values_list("code", "display_name")
-        frozen = self.league.frozen["names"] if self.curtained else {}
+        frozen = self.league.frozen["names"] if self.is_limited_by_freeze else {}
         return {code: frozen.get(code, name) for code, name in names if code not in self.league.left_out}
 
     @cached_property

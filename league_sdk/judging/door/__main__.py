@@ -21,7 +21,7 @@ from aiohttp import web
 from league_sdk import collector, log_files
 from league_sdk.judging.door.answering import SenderWaits
 from league_sdk.judging.door.budgets import Budgets
-from league_sdk.judging.door.connections import FILES_PER_CONNECTION, MAX_CONNECTIONS, Listener
+from league_sdk.judging.door.connections import FILE_LIMIT_DIVISOR, MAX_CONNECTIONS, Listener
 from league_sdk.judging.door.http import application
 from league_sdk.judging.door.pipe import Frame, Pipe, error_from_frame
 from league_sdk.open_files import raise_file_limit
@@ -108,7 +108,7 @@ async def run(sockets: list[socket.socket]) -> None:
     judging = JudgingClient(await Pipe.over(socket.socket(fileno=os.dup(0))), budgets)
     runner = web.AppRunner(application(judging, budgets), access_log=None)
     await runner.setup()
-    max_connections = min(MAX_CONNECTIONS, raise_file_limit() // FILES_PER_CONNECTION)
+    max_connections = min(MAX_CONNECTIONS, raise_file_limit() // FILE_LIMIT_DIVISOR)
     listener = Listener(cast("web.Server", runner.server), max_connections=max_connections, budgets=budgets)
     for listening in sockets:
         await listener.open(listening)

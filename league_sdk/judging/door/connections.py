@@ -33,8 +33,8 @@ KEEPALIVE_S = 15.0
 MAX_CONNECTIONS = 1000
 LINGERING_S = 1.0
 """How long the rest of a body is read and thrown away before a connection is closed, so that its sender reads why."""
-FILES_PER_CONNECTION = 2
-"""Half of the files that the door may open are for connections; the others are for the system."""
+FILE_LIMIT_DIVISOR = 2
+"""Connections use at most half of the files that this process may open; the rest is for its sockets, pipes and logs."""
 MAX_CONNECTIONS_PER_SEAT = 8
 """If a seat has more, the one that was silent longest is closed."""
 
@@ -122,7 +122,7 @@ class Listener:
     Args:
         server: the server of an application's runner that has been set up.
         max_connections: at once.
-        keepalive_s: how long a connection may be silent.
+        keepalive_s: a connection that has sent no whole request head in this time is closed.
         budgets: who may send how much.
     """
 

@@ -20,7 +20,7 @@ from agents_registry.addresses.callers import sender_of
 from agents_registry.addresses.public import site_address_for_page
 from matches.audience import kit, pages
 from matches.audience.pages import PageKey, match, past
-from matches.audience.pages import join as way
+from matches.audience.pages import join as join_page
 from matches.models import League
 from matches.view import compatibility, roles, sight
 from matches.words import rules
@@ -130,7 +130,7 @@ def embed(request: HttpRequest, league_id: str) -> HttpResponse:
     return page(request, "leagues/embed.html", PageKey("board", league_id))
 
 
-# The way in -------------------------------------------------------------------------------------
+# The join page and the starter kit -----------------------------------------------------------------
 
 
 @never_cache
@@ -139,11 +139,14 @@ def join(request: HttpRequest, league_id: str) -> HttpResponse:
     """The join page."""
     league = get_object_or_404(League, pk=league_id)
     view = sight.public(league)
-    context = way.context(view, PageKey("join", league_id))
-    more: dict[str, Any] = {"caller": sender_of(request), "arrived": way.arrived(league, sender_of(request).machine_ip)}
+    context = join_page.context(view, PageKey("join", league_id))
+    more: dict[str, Any] = {
+        "caller": sender_of(request),
+        "arrived": join_page.arrived(league, sender_of(request).machine_ip),
+    }
     if request.GET.get("part"):
         return render(request, "leagues/join_arrived.html", context | more)
-    more |= {"way": way.way_in(league, site_address_for_page(request))}
+    more |= {"way": join_page.way_in(league, site_address_for_page(request))}
     more |= {"rules": rules.rules(league.game_type), "limits": rules.limits(view.rules)}
     more["most"] = compatibility.site_most.rows()
     return render(request, "leagues/join.html", context | more)
@@ -167,7 +170,7 @@ def join_kit(request: HttpRequest, league_id: str, language: str = kit.DEFAULT_L
         league_id=league.pk,
         name=league.display_name,
         game_type=league.game_type,
-        code=bool(way.code_wanted(league)),
+        code=bool(join_page.code_wanted(league)),
     )
     content = kit.make(language, set_up)
     name = f'attachment; filename="league-kit-{league.pk}-{language}.zip"'

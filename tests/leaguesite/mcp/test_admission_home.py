@@ -61,14 +61,14 @@ def test_the_key_makes_nobody_local_who_calls_through_a_proxy(
 
 
 @pytest.mark.parametrize("code", ["", "another", "x" * 40])
-def test_behind_a_silent_proxy_nobody_is_local_without_the_key(client: Client, code: str) -> None:
+def test_behind_a_proxy_that_names_no_caller_nobody_is_local_without_the_key(client: Client, code: str) -> None:
     assert "this site's own machine" in str(call(client, "register_referee", referee(code))["error"])
     player = wire.player_request(endpoint="http://127.0.0.1:8101/mcp", code=settings.LEAGUE_REFEREE_KEY)
     assert "this site's own machine" in str(call(client, "register_player", player)["error"])
     assert not Agent.objects.exists()
 
 
-def test_behind_a_silent_proxy_nobody_takes_over_a_local_agent(client: Client) -> None:
+def test_behind_a_proxy_nobody_takes_over_a_local_agent(client: Client) -> None:
     make.open_league("fall")
     make.player("Alpha", "fall", port=8101)
     claimed = wire.player_request("Alpha", port=8101, league_id="fall")
@@ -78,7 +78,9 @@ def test_behind_a_silent_proxy_nobody_takes_over_a_local_agent(client: Client) -
     assert Agent.objects.get(code="P01").tokens.count() == 1
 
 
-def test_strangers_behind_a_silent_proxy_use_up_no_registration_of_our_referees(client: Client, settings: Any) -> None:
+def test_strangers_behind_a_proxy_that_names_no_caller_use_up_no_registration_of_our_referees(
+    client: Client, settings: Any
+) -> None:
     settings.LEAGUE_REGISTRATIONS_PER_ADDRESS = "3/10 seconds"
     attempts.forget_all()
     elsewhere = referee("", "http://192.0.2.7:8001/mcp")

@@ -69,7 +69,7 @@ def test_register_takes_a_small_body(client: Client, body: dict[str, Any], path:
     if "data" in body:
         assert (answer["request_id"], answer["data"]["auth_token"]) == ("r-1", answer["auth_token"])
     agent = Agent.objects.get(kind="player")
-    # An agent with an envelope of its own is first called with the message in the same envelope.
+    # An agent that wraps its registration in ``data`` is first called with the message wrapped in the same way.
     dialect = "data_envelope" if "data" in body else "canonical"
     assert (agent.league_id, agent.endpoint, agent.dialect) == ("fall", "http://localhost:8101/mcp", dialect)
 

@@ -90,7 +90,7 @@ async def test_a_process_that_starts_behind_a_freeze_tells_nothing_of_it() -> No
 
 
 async def test_what_was_told_is_forgotten_when_nobody_listens_any_more() -> None:
-    """Otherwise who comes back behind a freeze would be told of the first change that it hides."""
+    """Otherwise a client that subscribes again during a freeze would be told of the first change behind it."""
     subscriber = Subscriber()
     async with subscribed(subscriber) as site:
         assert await subscriber.told_after(site, "R1M1") == [FIRST, TABLE]

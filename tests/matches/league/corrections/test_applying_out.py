@@ -100,7 +100,7 @@ def test_a_disqualification_is_undone_also_when_a_match_of_the_withdrawn_player_
     assert (made.match("R2M1").status, made.match("R2M1").attempt) == ("TECHNICAL_LOSS", 1)
 
 
-def test_a_withdrawn_player_that_keeps_its_matches_wins_those_that_it_played(made: make.MadeLeague) -> None:
+def test_a_withdrawn_player_wins_a_played_match_if_its_opponent_is_disqualified(made: make.MadeLeague) -> None:
     played, missed = (_match_of("P01", number) for number in (1, 2))
     make_correction("withdraw", player_id="P01", matches_become="keep")
     for match in (played, missed):
