@@ -1,6 +1,6 @@
 """Strategies that look at nothing, or only at their own last choice: random, even, odd, alternating (004 3.6.1).
 
-Their advantage: they compute nothing, cannot fail, and do not depend on the numbers that were drawn, so nobody can
+What they can gain: they compute nothing, cannot fail, and do not depend on the numbers drawn, so nobody can
 predict them from those. In Even/Odd each of them guesses right in half of all matches, as does everything else.
 
 What they cannot gain: more wins than that. An opponent who notices that you always say "even" cannot win more often by

@@ -47,7 +47,7 @@ async def test_the_strict_player_of_chapter_8_conforms(tmp_path: Path) -> None:
     log = tmp_path / "strict.jsonl"
     async with chapter8(log) as url:
         report = await checked(url)
-    # Chapter 8 says nothing about these cases: the strict player notes what is wrong with a message and plays on, answers
+    # Chapter 8 says nothing about these cases: the strict player notes what is wrong with a message, plays on, answers
     # a request without id like any other, and has one error for every body that is not a request.
     tolerated = {"robust.missing_field", "robust.wrong_type", "robust.notification", "robust.broken_json"}
     assert failed_and_tolerated(report) == (set(), tolerated), report.to_json()
