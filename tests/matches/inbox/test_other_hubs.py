@@ -15,48 +15,66 @@ from tests.matches.push.test_notify import LOSES
 ANSWER = {"jsonrpc": "2.0", "result": {}, "id": 64}
 
 
-async def _first_beat(layer: Any, channel: str) -> None:
-    while (await asyncio.wait_for(layer.receive(channel), 5))["from"] != PROCESS_ID:
-        pass
+class Process:
+    """A process that tells the others of its inboxes, and one of the others, which hears it.
 
+    Attributes:
+        layer: the channel layer between them.
+        others: what the process tells them with.
+        talking: its task, which has sent the first beat.
+    """
 
-async def _next(layer: Any, channel: str) -> str:
-    """What this process said next, beats left out; others may use the same Redis."""
-    while True:
-        message = await asyncio.wait_for(layer.receive(channel), 5)
-        if message["from"] == PROCESS_ID and message["what"] != "beat":
-            return str(message["what"])
+    layer: Any
+    others: Others
+    talking: asyncio.Task[None]
+    _channel: str
+
+    @classmethod
+    async def begun(cls) -> Process:
+        process = cls()
+        process.layer = get_channel_layer()
+        process._channel = await process.layer.new_channel()
+        await process.layer.group_add(GROUP, process._channel)
+        process.others = Others(Hub(), has_lines=True)
+        process.talking = asyncio.create_task(process.others.keep_talking())
+        assert await process._said() == "beat"
+        return process
+
+    async def said(self, count: int) -> list[str]:
+        """What it said next, beats left out."""
+        heard: list[str] = []
+        while len(heard) < count:
+            if (what := await self._said()) != "beat":
+                heard.append(what)
+        return heard
+
+    async def _said(self) -> str:
+        # Other processes may use the same Redis.
+        while (message := await asyncio.wait_for(self.layer.receive(self._channel), 5))["from"] != PROCESS_ID:
+            pass
+        return str(message["what"])
 
 
 async def test_a_process_that_ends_passes_on_what_it_has_and_then_says_so() -> None:
-    layer: Any = get_channel_layer()
-    channel = await layer.new_channel()
-    await layer.group_add(GROUP, channel)
-    others = Others(Hub(), has_lines=True)
-    talking = asyncio.create_task(others.keep_talking())
-    await _first_beat(layer, channel)
+    process = await Process.begun()
     for number in range(20):
-        others.answered(number, 7, ANSWER)
-    talking.cancel()
-    await asyncio.gather(talking, return_exceptions=True)
-    assert [await _next(layer, channel) for _ in range(21)] == ["answered"] * 20 + ["end"]
+        process.others.answered(number, 7, ANSWER)
+    process.talking.cancel()
+    await asyncio.gather(process.talking, return_exceptions=True)
+    assert await process.said(21) == ["answered"] * 20 + ["end"]
 
 
 async def test_a_process_ends_although_the_layer_loses_a_cancellation(settings: Any) -> None:
     settings.CHANNEL_LAYERS = LOSES
-    layer: Any = get_channel_layer()
-    channel = await layer.new_channel()
-    await layer.group_add(GROUP, channel)
-    others = Others(Hub(), has_lines=True)
-    talking = asyncio.create_task(others.keep_talking())
-    await _first_beat(layer, channel)
+    process = await Process.begun()
+    layer, talking = process.layer, process.talking
     layer.goes_on.clear()
     layer.is_calling.clear()
-    others.answered(1, 7, ANSWER)
+    process.others.answered(1, 7, ANSWER)
     await asyncio.wait_for(layer.is_calling.wait(), 5)
     talking.cancel()
     await asyncio.wait({talking}, timeout=0)
     layer.goes_on.set()
     await asyncio.wait({talking}, timeout=5)
     assert talking.cancelled()
-    assert [await _next(layer, channel) for _ in range(2)] == ["answered", "end"]
+    assert await process.said(2) == ["answered", "end"]
