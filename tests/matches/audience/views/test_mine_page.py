@@ -24,7 +24,7 @@ from league_sdk.protocol.notes import Code, note
 from league_sdk.protocol.transcript import Wire, entry
 from matches.checks import practising
 from matches.conducting import trials
-from matches.conducting.trial_copies import LOST_AFTER_S
+from matches.conducting.trial_copies import LOST_AFTER_S, keep
 from matches.league import entry as entering
 from matches.league import freeze
 from matches.models import Check, Message, Notice
@@ -416,7 +416,9 @@ def test_a_trial_that_was_lost_is_not_shown_as_sent(client: Client) -> None:
     trial = trials.of(player.agent.pk)
     assert trial is not None
     long_ago = trial.asked_at - timedelta(seconds=trial.limit_s + LOST_AFTER_S)
-    trials._trials[player.agent.pk] = replace(trial, asked_at=long_ago)
+    lost = trials._trials[player.agent.pk] = replace(trial, asked_at=long_ago)
+    # On Redis there is a copy for the other processes.
+    keep(lost)
     [section] = re.findall(r'<section class="trial".*?</section>', text_of(client), re.DOTALL)
     assert "There is no result: the site was busy or has stopped." in section
     assert "Sent to your agent" not in section and "Received from it" not in section
