@@ -92,13 +92,13 @@ class Instructor:
         self.post(f"/leagues/{league_id}/start", {"auto_advance": True})
         return self.wait_until(league_id, "COMPLETED")
 
-    def wait_for_round(self, league_id: str, number: int) -> None:
+    def wait_for_round(self, league_id: str, number: int, patience_s: float = 60.0) -> None:
         """Wait until a round of a league is COMPLETED."""
 
         def is_over() -> bool:
             return bool(self.get(f"/leagues/{league_id}/rounds")[number - 1]["state"] == "COMPLETED")
 
-        wait_for(f"round {number} is over", is_over)
+        wait_for(f"round {number} is over", is_over, patience_s)
 
     def end(self, league_id: str) -> None:
         """Stop a league if it is running, so that nothing of it goes on beside other tests."""

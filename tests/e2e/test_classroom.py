@@ -95,7 +95,8 @@ def test_only_a_player_whose_laptop_slept_has_technical_losses(
         site.post(f"/leagues/{LEAGUE}/start", {"auto_advance": True})
         site.wait_for_round(LEAGUE, ASLEEP[0] - 1)
         players["Sleeper"].process.send_signal(signal.SIGSTOP)
-        site.wait_for_round(LEAGUE, ASLEEP[-1])
+        # Two matches of the sleeping player, each with all tries over a bad network, can take a minute.
+        site.wait_for_round(LEAGUE, ASLEEP[-1], patience_s=200)
         players["Sleeper"].process.send_signal(signal.SIGCONT)
         room.change_addresses()
         site.wait_until(LEAGUE, "COMPLETED", patience_s=200)
