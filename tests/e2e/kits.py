@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -111,7 +113,8 @@ class KitPlayer:
     def __init__(self, folder: Path, *command: str) -> None:
         with tempfile.NamedTemporaryFile("w", prefix="kit-printed-", delete=False) as out:
             self._printed = Path(out.name)
-            self.process = subprocess.Popen(command, cwd=folder, stdout=out, stderr=out)
+            # In a session of its own, so that what a command such as ``go run`` starts can be killed with it.
+            self.process = subprocess.Popen(command, cwd=folder, stdout=out, stderr=out, start_new_session=True)
 
     @classmethod
     def ready(cls, folder: Path, *command: str) -> KitPlayer:
@@ -150,8 +153,9 @@ class KitPlayer:
             raise AssertionError(f"{error}\nprinted: {self.printed()[-2000:]}") from None
 
     def close(self) -> None:
-        """Kill the process."""
-        self.process.kill()
+        """Kill the process, and what it has started."""
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
         self._printed.unlink(missing_ok=True)
 
