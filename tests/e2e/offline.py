@@ -20,7 +20,25 @@ from league_sdk.rules.registry import get_game
 from matches.league import opening
 from matches.models import Match
 from tests import factories as make
+from tests.e2e.browser import chromium
 
+SIZES = {"720": (1280, 720), "1080": (1920, 1080), "4k": (3840, 2160)}
+MISFITS = """() => {
+  const misfits = [];
+  const report = (element, why) => misfits.push(`${why}: ${element.className} ${element.textContent}`.slice(0, 90));
+  for (const element of document.querySelectorAll("main, main *")) {
+    if (element.closest("svg, .visually-hidden") || !element.checkVisibility()) continue;
+    const style = getComputedStyle(element);
+    if (style.display === "inline") continue;
+    if (element.scrollWidth > element.clientWidth + 1) report(element, "cut sideways");
+    if (style.overflowY !== "visible" && element.scrollHeight > element.clientHeight + 1) report(element, "cut below");
+    const box = element.getBoundingClientRect();
+    if (box.bottom > innerHeight + 1 || box.right > innerWidth + 1 || box.left < -1) report(element, "beyond the edge");
+  }
+  const { scrollHeight, scrollWidth } = document.documentElement;
+  if (scrollHeight > innerHeight || scrollWidth > innerWidth) misfits.push("the page scrolls");
+  return misfits;
+}"""
 HOST = "http://offline.test"
 HARD_NAMES = (
     "Ada",
@@ -122,6 +140,29 @@ def scenes(page: Page) -> Iterator[str]:
         yield scene
         page.keyboard.press("PageDown")
     assert sorted(seen) == sorted(one.get_attribute("data-scene") for one in page.locator("[data-scene]").all())
+
+
+def screen_pages() -> Iterator[tuple[str, str, Page]]:
+    """The projector's page in both languages at :data:`SIZES`: language, size, and the page."""
+    pages = {language: rendered("/leagues/fall/screen/", language) for language in ("en", "he")}
+    with chromium() as browser:
+        for language, html in pages.items():
+            for size, (width, height) in SIZES.items():
+                page = shown(browser, html, viewport={"width": width, "height": height}, reduced_motion="reduce")
+                yield language, size, page
+                page.context.close()
+
+
+def scenes_that_misfit() -> tuple[list[set[str]], dict[tuple[str, str, str], list[str]]]:
+    """The names of the scenes at each language and size, and what does not fit, by language, size and scene."""
+    seen: dict[tuple[str, str], set[str]] = {}
+    found: dict[tuple[str, str, str], list[str]] = {}
+    for language, size, page in screen_pages():
+        for scene in scenes(page):
+            seen.setdefault((language, size), set()).add(scene)
+            if misfits := page.evaluate(MISFITS):
+                found[language, size, scene] = misfits
+    return list(seen.values()), found
 
 
 def league_with_names(players: int, names: Sequence[str]) -> make.MadeLeague:

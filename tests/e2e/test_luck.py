@@ -13,10 +13,9 @@ from matches.view import luck
 from matches.view.luck import Known
 from matches.view.sight import View
 from tests.e2e import offline
-from tests.e2e.browser import chromium, collect_errors
+from tests.e2e.browser import collect_errors
 from tests.e2e.pictures import too_wide
 from tests.e2e.site import Site, league_with_players, wait_for
-from tests.e2e.test_screen_fits import MISFITS, SIZES
 
 pytestmark = [pytest.mark.e2e, pytest.mark.long, pytest.mark.browser]
 LEAGUE = "lucky"
@@ -69,17 +68,10 @@ class AnyPlace:
 def test_every_name_fits_beside_the_bars_on_the_projector(players: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(luck, "keeper", AnyPlace())
     offline.in_play("connect_four", players, names=offline.HARD_NAMES)
-    pages = {language: offline.rendered("/leagues/fall/screen/", language) for language in ("en", "he")}
     found: dict[tuple[str, str, str], list[str]] = {}
-    with chromium() as browser:
-        for language, html in pages.items():
-            for size, (width, height) in SIZES.items():
-                page = offline.shown(
-                    browser, html, viewport={"width": width, "height": height}, reduced_motion="reduce"
-                )
-                for scene in offline.scenes(page):
-                    if scene.startswith("standings"):
-                        expect(page.locator("[data-shown] .luck")).to_have_count(players)
-                        found[language, size, scene] = page.evaluate(MISFITS)
-                page.context.close()
-    assert found == {(language, size, "standings-1"): [] for language in pages for size in SIZES}
+    for language, size, page in offline.screen_pages():
+        for scene in offline.scenes(page):
+            if scene.startswith("standings"):
+                expect(page.locator("[data-shown] .luck")).to_have_count(players)
+                found[language, size, scene] = page.evaluate(offline.MISFITS)
+    assert found == {(language, size, "standings-1"): [] for language in ("en", "he") for size in offline.SIZES}

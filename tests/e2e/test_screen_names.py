@@ -7,8 +7,6 @@ from playwright.sync_api import expect
 
 from tests import factories as make
 from tests.e2e import offline
-from tests.e2e.browser import chromium
-from tests.e2e.test_screen_fits import MISFITS, SIZES
 
 pytestmark = [pytest.mark.e2e, pytest.mark.long, pytest.mark.browser, pytest.mark.django_db]
 
@@ -41,15 +39,8 @@ def play_rounds(players: int) -> None:
 @pytest.mark.parametrize("players", [32, 18, 8])
 def test_names_are_large_and_beside_their_ids(players: int) -> None:
     play_rounds(players)
-    pages = {language: offline.rendered("/leagues/fall/screen/", language) for language in ("en", "he")}
-    with chromium() as browser:
-        for language, html in pages.items():
-            for size, (width, height) in SIZES.items():
-                page = offline.shown(
-                    browser, html, viewport={"width": width, "height": height}, reduced_motion="reduce"
-                )
-                scene = page.locator("[data-scene=standings-1]")
-                expect(scene).to_be_visible()
-                found = [scene.evaluate(TOO_SMALL), scene.evaluate(FAR_FROM_ID), page.evaluate(MISFITS)]
-                assert (language, size, found) == (language, size, [[], [], []])
-                page.context.close()
+    for language, size, page in offline.screen_pages():
+        scene = page.locator("[data-scene=standings-1]")
+        expect(scene).to_be_visible()
+        found = [scene.evaluate(TOO_SMALL), scene.evaluate(FAR_FROM_ID), page.evaluate(offline.MISFITS)]
+        assert (language, size, found) == (language, size, [[], [], []])
