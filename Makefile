@@ -81,6 +81,7 @@ bench: setup  ## measure how fast the site is on this machine
 	$(BIN)/python -m tests.bench.sizes
 	$(BIN)/python -m tests.bench.queries
 	$(BIN)/python -m tests.bench.neighbours
+	$(BIN)/python -m tests.bench.large
 	$(BIN)/python -m tests.bench.practice
 	$(BIN)/python -m tests.bench.luck
 

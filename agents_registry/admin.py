@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from django.contrib import admin
 from django.core.exceptions import PermissionDenied
-from django.db.models import QuerySet
 from django.forms import ModelChoiceField
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.loader import render_to_string
@@ -18,26 +17,12 @@ from django.utils.translation import gettext_lazy as _
 from unfold.admin import ModelAdmin
 
 from agents_registry import words
+from agents_registry.filters import by_words
 from agents_registry.isolating import isolated
 from agents_registry.models import Agent, Kind, RosterEntry
 from league_sdk.protocol.states import AgentState
 
-
-class AgentStates(admin.SimpleListFilter):
-    """Agents by state, in words."""
-
-    title = _("state")
-    parameter_name = "state"
-
-    def lookups(self, request: HttpRequest, model_admin: admin.ModelAdmin[Any]) -> list[tuple[str, str]]:
-        """The states with their words."""
-        return [(state, words.state(state)) for state in AgentState]
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Agent]) -> QuerySet[Agent]:
-        """The agents in the state that was chosen; all of them if none was."""
-        value = self.value()
-        return queryset if value is None else queryset.filter(state=value)
-
+AgentStates = by_words(_("state"), "state", lambda: [(state, words.state(state)) for state in AgentState])
 
 if TYPE_CHECKING:
     _PersonChoice = ModelChoiceField[RosterEntry]

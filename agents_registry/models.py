@@ -136,6 +136,7 @@ class Agent(QuickLoad, models.Model):
     )
     max_concurrent = models.PositiveSmallIntegerField(_("matches at once"), default=1)
     sends_progress = models.BooleanField(default=False, editable=False)
+    # Of a student's referee: the matches that it lost in a row.
     silences = models.PositiveSmallIntegerField(_("silences in a row"), default=0, editable=False)
     token_epoch = models.PositiveIntegerField(default=0, editable=False)
     notes = models.JSONField(_("what was odd at registration"), default=list, blank=True)
@@ -151,6 +152,13 @@ class Agent(QuickLoad, models.Model):
         null=True,
         editable=False,
         help_text="When it last registered from the machine of its address, or was let in by the instructor.",
+    )
+    # The database has the default, too: a process of the version before may still make agents when the column is there.
+    moving = models.JSONField(
+        default=dict,
+        db_default=models.Value({}, models.JSONField()),
+        editable=False,
+        help_text="A registration at another address that does not count yet (registering.moving); empty for none.",
     )
     heard_at = models.DateTimeField(_("last heard"), null=True, editable=False)
     line = models.CharField(
@@ -189,6 +197,10 @@ class Agent(QuickLoad, models.Model):
             ),
             models.UniqueConstraint(
                 name="agent_code_of_site", fields=["kind", "code"], condition=Q(league__isnull=True)
+            ),
+            # Those of imported leagues have never registered here, and keep the ids that their results name.
+            models.UniqueConstraint(
+                name="referee_code", fields=["code"], condition=Q(kind="referee", registrations__gt=0)
             ),
             models.UniqueConstraint(
                 name="agent_identity_in_league",

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Protocol
+from typing import Any
 
 from league_sdk.protocol.envelope import envelope, stamp
 from league_sdk.protocol.errors import NAMES, RETRYABLE
@@ -54,20 +54,21 @@ class Receiver:
         }
 
 
-class Problem(Protocol):
-    """What GAME_ERROR is about: E001 to E004 or E009, with a sentence for the player's student."""
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """What GAME_ERROR is about.
 
-    @property
-    def code(self) -> str: ...
-    @property
-    def sentence(self) -> str: ...
-    @property
-    def context(self) -> Mapping[str, Any]:
-        """The fields of the error, for the player's program."""
+    Attributes:
+        code: E001 to E004 or E009.
+        sentence: what is wrong, for the player's student.
+        context: the fields of the error, for the player's program.
+        legacy_code: the code of document 002, where one corresponds.
+    """
 
-    @property
-    def legacy_code(self) -> str | None:
-        """The code of document 002, where one corresponds."""
+    code: str
+    sentence: str
+    context: Mapping[str, Any]
+    legacy_code: str | None
 
 
 def _message(to: Receiver, message_type: str, now: datetime, **fields: Any) -> dict[str, Any]:

@@ -10,6 +10,7 @@ import socket
 from asyncio.trsock import TransportSocket
 from collections.abc import Awaitable, Callable, Iterable
 from contextlib import aclosing, suppress
+from typing import Any
 
 from aiohttp import web
 
@@ -42,6 +43,19 @@ async def clean_up(runner: web.AppRunner | web.ServerRunner, sockets: Iterable[_
     await runner.cleanup()
 
 
+def listened_at(host: str, port: int) -> dict[str, Any]:
+    """The arguments of ``create_server`` for an address to listen at: for ``::`` every one of both versions of IP.
+
+    asyncio itself would take no IPv4 at ``::``, while an agent that listens there names an address of either version.
+
+    Raises:
+        OSError: the port is in use, or this machine has no IPv6.
+    """
+    if host != "::":
+        return {"host": host, "port": port}
+    return {"sock": socket.create_server(("", port), family=socket.AF_INET6, dualstack_ipv6=True)}
+
+
 class Port:
     """Serves all paths of one port.
 
@@ -68,12 +82,14 @@ class Port:
             OSError: the port is in use, or the host is not an address of this machine.
         """
         # web.Server instead of web.Application, because a router and middleware would cost time in every call.
-        serving = web.Server(self._handle, access_log=None)
+        # By default aiohttp would unpack compressed bodies, which no server of ours takes (ruling, section 5).
+        serving = web.Server(self._handle, access_log=None, auto_decompress=False)
         runner = web.ServerRunner(serving, shutdown_timeout=AT_ONCE_S)
         await runner.setup()
         try:
             # Not web.TCPSite, which does not give its sockets.
-            server = await asyncio.get_running_loop().create_server(serving, host, port, backlog=128)
+            loop = asyncio.get_running_loop()
+            server = await loop.create_server(serving, **listened_at(host, port), backlog=128)
         except OSError:
             await runner.cleanup()
             raise
@@ -107,7 +123,8 @@ async def read_post(request: web.BaseRequest) -> Post:
 
 def post_of(request: web.BaseRequest, body: bytes) -> Post:
     """A request whose body was read before."""
-    return Post(body, request.headers.get("Content-Type", ""), request.headers.get("Authorization", ""))
+    names = ("Content-Type", "Authorization", "Content-Encoding")
+    return Post(body, *(request.headers.get(name, "") for name in names))
 
 
 def check_length(request: web.BaseRequest) -> None:

@@ -10,16 +10,16 @@ from __future__ import annotations
 import copy
 import secrets
 import uuid
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from league_sdk import match_messages
-from league_sdk.match_messages import Receiver
-from league_sdk.protocol.envelope import LEAGUE_MANAGER, envelope
+from league_sdk.broadcasts import Pairing, Teller
+from league_sdk.ledger.standings import Row
+from league_sdk.match_messages import Problem, Receiver
 from league_sdk.protocol.errors import LEGACY_CODES
-from league_sdk.protocol.messages import ROLES, MessageType
+from league_sdk.protocol.messages import ROLES
 from league_sdk.protocol.tokens import new_token
 from league_sdk.rules.draws import SEED_BYTES, CommittedDraw, commitment
 from league_sdk.rules.game import Game, Outcome, State
@@ -32,7 +32,6 @@ MIN_FIRST_ROUND, MAX_FIRST_ROUND = 1_000_000, 1_000_999_999
 """The bounds of the random number of the first round."""
 RETRIES, RETRY_DELAY_S = 3, 1.0
 """What GAME_ERROR says of the retries: the defaults of a league."""
-_CHAMPION = ("player_id", "display_name", "points")
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,46 +200,22 @@ class SimulatedLeague:
 
     def round_announcement(self, match: Match) -> dict[str, Any]:
         """ROUND_ANNOUNCEMENT (004 4.3.1)."""
-        player_a, player_b = self.players(match)
-        row = {
-            "match_id": match.match_id,
-            "game_type": self.game.game_type,
-            "player_A_id": player_a,
-            "player_B_id": player_b,
-            "referee_endpoint": self._referee_endpoint,
-        }
-        return self._from_manager(MessageType.ROUND_ANNOUNCEMENT, match.round_id, matches=[row])
+        pairings, game_type = [self._pairing(match)], self.game.game_type
+        return self._teller.round_announcement(match.round_id, pairings, game_type, self._referee_endpoint)
 
     def standings_update(self, match: Match) -> dict[str, Any]:
         """LEAGUE_STANDINGS_UPDATE (004 4.7.1)."""
-        kind, head = MessageType.LEAGUE_STANDINGS_UPDATE, secrets.token_hex(32)
-        return self._from_manager(kind, match.round_id, standings=self._table(), ledger_head=head)
+        return self._teller.standings_update(match.round_id, self._table(), ledger_head=secrets.token_hex(32))
 
     def round_completed(self, match: Match) -> dict[str, Any]:
         """ROUND_COMPLETED (004 4.8.1)."""
-        return self._from_manager(
-            MessageType.ROUND_COMPLETED,
-            match.round_id,
-            matches_completed=1,
-            matches_played=1,
-            completed_matches=[match.match_id],
-            next_round_id=match.round_id + 1,
-            summary={"total_matches": 1, "wins": 1, "draws": 0, "technical_losses": 0, "cancelled": 0},
-        )
+        summary = {"total_matches": 1, "wins": 1, "draws": 0, "technical_losses": 0, "cancelled": 0}
+        pairings, next_round = [self._pairing(match)], match.round_id + 1
+        return self._teller.round_completed(match.round_id, pairings, next_round, summary=summary)
 
     def league_completed(self) -> dict[str, Any]:
         """LEAGUE_COMPLETED (004 4.8.2)."""
-        final = [{name: row[name] for name in ("rank", "tied_rank", *_CHAMPION)} for row in self._table()]
-        champion = {name: final[0][name] for name in _CHAMPION}
-        return self._from_manager(
-            MessageType.LEAGUE_COMPLETED,
-            self._round,
-            total_rounds=1,
-            total_matches=1,
-            champion=champion,
-            champions=[champion],
-            final_standings=final,
-        )
+        return self._teller.league_completed(self._round, 1, 1, self._table())
 
     # Parts ---------------------------------------------------------------------------------------------------
 
@@ -262,25 +237,17 @@ class SimulatedLeague:
             draw_commitment=commitment(match.seed) if self.game.draws else "",
         )
 
-    def _from_manager(self, kind: MessageType, round_id: int, **fields: Any) -> dict[str, Any]:
-        return envelope(
-            kind,
-            sender=LEAGUE_MANAGER,
-            conversation_id=f"conv-check-{uuid.uuid4()}",
-            now=datetime.now(UTC),
-            auth_token=self.who.league_token,
-            league_id=self.who.league_id,
-            round_id=round_id,
-            player_id=self.who.player_id,
-            **fields,
-        )
+    @property
+    def _teller(self) -> Teller:
+        return Teller(self.who.player_id, self.who.league_token, self.who.league_id)
 
-    def _table(self) -> list[dict[str, Any]]:
-        own_row = {"rank": 1, "tied_rank": 1, "player_id": self.who.player_id, "display_name": "You"}
-        other_row = {"rank": 2, "tied_rank": 2, "player_id": self.opponent_id, "display_name": "Nobody"}
+    def _pairing(self, match: Match) -> Pairing:
+        return Pairing(match.match_id, *self.players(match))
+
+    def _table(self) -> list[Row]:
         return [
-            {**own_row, "played": 1, "wins": 1, "draws": 0, "losses": 0, "technical_losses": 0, "points": 3},
-            {**other_row, "played": 1, "wins": 0, "draws": 0, "losses": 1, "technical_losses": 0, "points": 0},
+            Row(self.who.player_id, "You", rank=1, tied_rank=1, played=1, wins=1, points=3),
+            Row(self.opponent_id, "Nobody", rank=2, tied_rank=2, played=1, losses=1),
         ]
 
     def _play_out(self, match: Match, status: str, choice: Any) -> dict[str, Any]:
@@ -316,17 +283,7 @@ def _random_first_round() -> int:
     return MIN_FIRST_ROUND + secrets.randbelow(MAX_FIRST_ROUND - MIN_FIRST_ROUND + 1)
 
 
-@dataclass(frozen=True, slots=True)
-class _Problem:
-    """What GAME_ERROR of a simulated league is about."""
-
-    code: str
-    sentence: str
-    context: Mapping[str, Any]
-    legacy_code: str | None
-
-
-_LATE = _Problem("E001", "A trial of the check: no answer in time.", {"check": True}, LEGACY_CODES.get("E001"))
+_LATE = Problem("E001", "A trial of the check: no answer in time.", {"check": True}, LEGACY_CODES.get("E001"))
 
 
 def result_of(outcome: Outcome) -> dict[str, Any]:

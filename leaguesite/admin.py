@@ -20,6 +20,7 @@ from unfold.admin import ModelAdmin
 from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
 
 from matches.desk.access import AdminMixin, ChosenRows
+from matches.desk.merging import LocksRow, MergedForm
 from matches.league import audit as audit_log
 from matches.view import audit
 
@@ -38,10 +39,10 @@ else:
 class _CheckedIds(_SeveralRows):
     """A choice of several rows that checks their ids: Django would ask the database for whatever was sent."""
 
-    def clean(self, value: Any) -> Any:
+    def _check_values(self, value: Any) -> Any:
         if self.queryset is not None:
             self._check(self.queryset.model, value)
-        return super().clean(value)
+        return super()._check_values(value)  # type: ignore[misc] # django-stubs leave this method out
 
     def _check(self, model: type[Model], value: Any) -> None:
         for row_id in self.prepare_value(value) or ():
@@ -147,13 +148,17 @@ class _Logged(AdminMixin):
         audit_log.note(by=request.user, action=f"{row._meta.model_name}.{what}", target=str(row), changes=changes)
 
 
+class _UserForm(MergedForm, UserChangeForm):
+    """An account."""
+
+
 @admin.register(User)
-class UserAdmin(_Logged, _ChoosesSeveral, ChosenRows, _UserAdmin, ModelAdmin):
+class UserAdmin(LocksRow, _Logged, _ChoosesSeveral, ChosenRows, _UserAdmin, ModelAdmin):
     """The admin of accounts."""
 
     hidden = ("password",)
 
-    form = UserChangeForm
+    form = _UserForm
     add_form = UserCreationForm
     change_password_form = AdminPasswordChangeForm
     # Django's widget of two lists is wider than a phone, and its tooltips have no name for a screen reader.
@@ -177,7 +182,9 @@ def _time(at: datetime | None) -> str:
 
 
 @admin.register(Group)
-class GroupAdmin(_Logged, _ChoosesSeveral, ChosenRows, DjangoGroupAdmin, ModelAdmin):
+class GroupAdmin(LocksRow, _Logged, _ChoosesSeveral, ChosenRows, DjangoGroupAdmin, ModelAdmin):
     """Sets of permissions; a group that may add leagues is a group of instructors."""
+
+    form = MergedForm
 
     filter_horizontal = ()

@@ -11,6 +11,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from django.core.management.base import CommandError
+
 BASE_DIR = Path(__file__).resolve().parent.parent
 """The folder of the packages: the checkout, or the environment that the wheel was installed into."""
 _IN_WHEEL = Path(__file__).resolve().parent / "resources"
@@ -20,6 +22,7 @@ RESOURCES_DIR = _IN_WHEEL if _IN_WHEEL.is_dir() else BASE_DIR
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 LOOPBACK: tuple[Network, ...] = (ipaddress.IPv4Network("127.0.0.0/8"), ipaddress.IPv6Network("::1/128"))
 MIN_KEY_CHARS = 16
+MAX_DIGITS = 10
 _WHAT_TO_DO = "Give it to the user that runs the site, or choose another folder with --data."
 HSTS_S = 30 * 24 * 3600
 """How long a browser that opened the site by https refuses to open it by http (Strict-Transport-Security)."""
@@ -34,8 +37,8 @@ def export_data_folder(argv: Sequence[str]) -> None:
             os.environ["LEAGUE_DATA"] = str(Path(word.partition("=")[2]).resolve())
 
 
-class UnusableData(Exception):
-    """The data folder or a file in it cannot be used; the text says what is wrong and what to do."""
+class UnusableData(CommandError):
+    """The data folder or a file in it cannot be used; the text, with which a command ends, says what to do."""
 
 
 def data_folder() -> Path:
@@ -110,10 +113,7 @@ def channel_layer(url: str | None) -> dict[str, Any]:
     """The channel layer: Redis when ``REDIS_URL`` is given, else in memory."""
     if not url:
         return {"BACKEND": "channels.layers.InMemoryChannelLayer"}
-    return {
-        "BACKEND": "channels_redis.pubsub.RedisPubSubChannelLayer",
-        "CONFIG": {"hosts": [{"address": url, "max_connections": 10000}]},
-    }
+    return {"BACKEND": "storage.redis_links.Layer", "CONFIG": {"url": url}}
 
 
 class Json:
@@ -141,6 +141,18 @@ def cache(url: str | None) -> dict[str, Any]:
 def listed(variable: str, environ: Mapping[str, str] = os.environ) -> list[str]:
     """A comma-separated environment variable as a list."""
     return [item.strip() for item in environ.get(variable, "").split(",") if item.strip()]
+
+
+def whole_number(variable: str, maximum: int, environ: Mapping[str, str] = os.environ) -> int:
+    """An environment variable that is a whole number from 0 on; 0 if it is not set.
+
+    Raises:
+        ValueError: it is something else, or larger.
+    """
+    text = environ.get(variable, "").strip() or "0"
+    if not (text.isascii() and text.isdecimal() and len(text) < MAX_DIGITS and int(text) <= maximum):
+        raise ValueError(f"{variable} is {text!r}, not a whole number from 0 to {maximum}")
+    return int(text)
 
 
 def networks(variable: str, environ: Mapping[str, str] = os.environ) -> tuple[Network, ...]:

@@ -16,6 +16,7 @@ from leaguesite.environment import (
     networks,
     read_or_make_key,
     security,
+    whole_number,
 )
 from leaguesite.observing import logs
 from leaguesite.serving import endpoint_settings, paths
@@ -48,6 +49,7 @@ LEAGUE_CALLS_PER_ADDRESS = os.environ.get("LEAGUE_CALLS_PER_ADDRESS", "3000 per 
 # Registrations without a known token have a limit of their own, so that other calls do not use it up.
 LEAGUE_REGISTRATIONS_PER_ADDRESS = os.environ.get("LEAGUE_REGISTRATIONS_PER_ADDRESS", "1000 per 10 second")
 # Whether a player is checked after its registration although nobody has asked for it (matches/checks/tending.py).
+LEAGUE_SHARED_DAYS = whole_number("LEAGUE_SHARED_DAYS", 36_500)
 LEAGUE_CHECK_ON_REGISTRATION = os.environ.get("LEAGUE_CHECK_ON_REGISTRATION", "1") == "1"
 LEAGUE_LIMITS_REDIS_URL = os.environ.get("REDIS_URL")
 
@@ -90,7 +92,6 @@ MIDDLEWARE = [
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
-    "leaguesite.skin.busy.TryAgain",
 ]
 
 ROOT_URLCONF = "leaguesite.urls"

@@ -19,22 +19,23 @@ from unfold.admin import ModelAdmin
 import matches.desk.audit
 import matches.desk.checks  # noqa: F401 - the admin of agents
 from agents_registry.isolating import isolated
-from matches.desk import acting, busy, lists, overview
-from matches.desk.access import OwnRows
+from matches.desk import acting, lists, overview
+from matches.desk.access import OwnRows, do_and_say
 from matches.desk.acting import DeskAction, Subject
 from matches.desk.actions import ACTIONS
 from matches.desk.compatibility import CompatibilityPages
 from matches.desk.corrections import CorrectionPages
 from matches.desk.facts import Facts
+from matches.desk.merging import LocksRow
 from matches.desk.page import DeskPages
 from matches.desk.papers import PaperPages
 from matches.desk.people import PeoplePages
 from matches.desk.remote import RemotePages
 from matches.desk.seasons import SeasonPages
 from matches.desk.settings_form import GROUPS, LeagueForm
+from matches.desk.shown import Values
 from matches.desk.ticked import ListActions
 from matches.league import entry, names
-from matches.league.errors import ActionRefused
 from matches.models import League, Match
 from matches.view import roles
 from matches.view.roles import Permission
@@ -43,6 +44,7 @@ from matches.words import states
 
 @admin.register(League)
 class LeagueAdmin(
+    LocksRow,
     CorrectionPages,
     PaperPages,
     PeoplePages,
@@ -93,9 +95,6 @@ class LeagueAdmin(
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[League]:
         return super().get_queryset(request).filter(pk__in=roles.leagues(request.user, Permission.WATCH).values("pk"))
-
-    def has_view_permission(self, request: HttpRequest, obj: League | None = None) -> bool:
-        return super().has_view_permission(request, obj) or (obj is None and self.has_add_permission(request))
 
     # Creating and changing -------------------------------------------------------------------
 
@@ -156,17 +155,12 @@ class LeagueAdmin(
         """The facts of a ticked league. They cost some queries for each, as the action itself does."""
         return Facts(row, roles.allowed(request.user, row.pk))
 
-    def do_to_rows(self, action: DeskAction, request: HttpRequest, queryset: QuerySet[League]) -> None:
+    def do_to_rows(self, action: DeskAction, request: HttpRequest, queryset: QuerySet[League], shown: Values) -> None:
         """Carry out an action on each ticked league, and show the result of each."""
+        confirm = partial(action.sentence, named={})
         for league in queryset:
-            do = partial(acting.carry_out, action, by=request.user, league_id=league.pk)
-            try:
-                sentence = action.sentence(busy.retry_once(do), {})
-                self.message_user(request, f"{isolated(league.display_name)}: {sentence}", messages.SUCCESS)
-            except ActionRefused as refusal:
-                self.message_user(request, refusal.sentence, messages.ERROR)
-            except busy.DATABASE_ERRORS as error:
-                self.message_user(request, f"{isolated(league.display_name)}: {busy.sentence(error)}", messages.ERROR)
+            of = f"{isolated(league.display_name)}: "
+            do_and_say(self, request, action, confirm, of=of, shown=shown, league_id=league.pk)
 
 
 @admin.register(Match)

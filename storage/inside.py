@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Any, Self
 
 from django.db.backends.sqlite3.base import SQLiteCursorWrapper
-from django.db.models import QuerySet
+from django.db.models import Model, QuerySet
 from django.db.models.base import ModelState
 from django.db.models.query import get_related_populators
 
@@ -89,6 +89,16 @@ class QuickLoad:
         state.adding, state.db = False, db
         attributes.update(zip(field_names, values, strict=True))
         return new
+
+
+def delete_rows(model: type[Model], keys: Collection[Any]) -> None:
+    """Delete rows by their primary keys, by one statement.
+
+    Django's ``delete`` loads each row first, and all that refer to it. No row that stays may refer to these.
+    """
+    if keys:
+        rows = model._base_manager.filter(pk__in=keys)
+        rows._raw_delete(rows.db)
 
 
 class Cursor(SQLiteCursorWrapper):

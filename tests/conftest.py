@@ -94,15 +94,15 @@ def django_db_setup(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -
 def forget_what_other_tests_left() -> None:
     """Clear what the product keeps in memory, such as rate limits by address: tests of one process share it."""
     attempts.forget_all()
-    known_tokens.forget_all()
-    VISITS.forget_all()
+    known_tokens.bearers.clear()
+    VISITS.known.clear()
     kept.forget_all()
     # Agents of the next test have the same primary keys, and would be expected to open their lines again.
     hub.forget_old(after_s=0.0)
     hub.revoke((), (), at=0.0)
     hub.closing = False
-    luck.keeper.forget_all()
-    compatibility.site_most.forget()
+    luck.keeper.kept.clear()
+    compatibility.kept_most.forget_all()
     # An imported ``leaguesite.asgi`` sets this; a page that a test requests must not start a process.
     luck.keeper.start = None
 

@@ -15,7 +15,9 @@ import pytest
 import yaml
 from django.core.management import load_command_class
 
+from league_sdk import watchdog
 from leaguesite.docs.sources import ELSEWHERE
+from leaguesite.inbox.answering import MAX_WAIT_S
 from leaguesite.serving import paths
 from tests.paths import ROOT
 
@@ -24,8 +26,7 @@ UNITS = sorted((DEPLOY / "systemd").glob("*.service"))
 COMPOSE: dict[str, Any] = yaml.safe_load((DEPLOY / "compose.yaml").read_text(encoding="utf-8"))
 OURS = {name: service for name, service in COMPOSE["services"].items() if service["image"] == "leaguesite"}
 EXAMPLE = (DEPLOY / ".env.example").read_text(encoding="utf-8")
-NGINX = (DEPLOY / "nginx" / "leaguesite.conf").read_text(encoding="utf-8")
-MIB = 1024 * 1024
+HAPROXY = (DEPLOY / "haproxy" / "leaguesite.cfg").read_text(encoding="utf-8")
 
 
 def options_of(command: str) -> Any:
@@ -78,6 +79,18 @@ def test_a_referees_container_gets_no_secret_but_its_key() -> None:
             assert set(service["environment"]) == {"LEAGUE_REFEREE_KEY", "LEAGUE_DATA"}
 
 
+def test_a_referees_unit_reads_no_environment_but_its_own() -> None:
+    """What the site's environment has, such as DATABASE_URL, is not for a program that calls strangers."""
+    (unit,) = [one.read_text(encoding="utf-8") for one in UNITS if "referee" in one.stem]
+    assert re.findall(r"^EnvironmentFile=(.*)$", unit, re.MULTILINE) == ["/etc/leaguesite/referee.env"]
+    assert "\nInaccessiblePaths=-/etc/leaguesite -/var/lib/leaguesite\n" in unit
+    example = (DEPLOY / "referee.env.example").read_text(encoding="utf-8")
+    named = set(re.findall(r"^#?(\w+)=", example, re.MULTILINE))
+    assert named == {"LEAGUE_REFEREE_KEY", "LEAGUE_REFEREE_HOST", "LEAGUE_REFEREE_LEAGUE"}
+    # Two machines have the same ports: only with the machine in its name is a referee known again.
+    assert '--name "Referee ${LEAGUE_REFEREE_HOST}:%i"' in unit
+
+
 def test_compose_trusts_its_own_proxy_only() -> None:
     address = COMPOSE["services"]["proxy"]["networks"]["site"]["ipv4_address"]
     assert COMPOSE["x-site"]["LEAGUE_TRUSTED_PROXIES"] == f"{address}/32"
@@ -110,6 +123,22 @@ def test_a_unit_runs_a_command_that_exists(unit: Path) -> None:
 
 
 @pytest.mark.parametrize("unit", UNITS, ids=lambda unit: unit.stem)
+def test_a_unit_is_started_again_if_it_stands_still_or_needs_too_much_memory(unit: Path) -> None:
+    lines = unit.read_text(encoding="utf-8").splitlines()
+    assert {"Type=notify", "Restart=always"} <= set(lines)
+    assert any(re.fullmatch(r"MemoryMax=\d+G", line) for line in lines)
+    (limit_s,) = [int(line.partition("=")[2]) for line in lines if line.startswith("WatchdogSec=")]
+    # The process itself is first: it says where it stood.
+    assert limit_s >= watchdog.HUNG_AFTER_S * 1.5
+
+
+@pytest.mark.parametrize("name", sorted(OURS))
+def test_a_container_is_started_again_if_it_ends_or_needs_too_much_memory(name: str) -> None:
+    assert OURS[name]["restart"] == ("no" if name == "migrate" else "unless-stopped")
+    assert OURS[name]["mem_limit"] == "2g"
+
+
+@pytest.mark.parametrize("unit", UNITS, ids=lambda unit: unit.stem)
 def test_a_unit_has_few_rights(unit: Path) -> None:
     text = unit.read_text(encoding="utf-8")
     for line in ("User=leaguesite", "NoNewPrivileges=yes", "ProtectSystem=strict", "ProtectHome=yes", "UMask=0077"):
@@ -131,55 +160,35 @@ def test_systemd_understands_the_unit(unit: Path, tmp_path: Path) -> None:
     assert [line for line in done.stderr.splitlines() if "leaguesite" in line and "Failed to prepare" not in line] == []
 
 
-def limits_of_nginx() -> dict[str, tuple[str, str]]:
-    """By location (a path or a pattern of paths): the largest body, and how long nginx waits for more of one."""
-    everywhere = _limits(NGINX.partition("location")[0], ("", ""))
-    matched = re.findall(r"location (?:~\*? |= )?(/\S*|\^\S+) \{\n(.*?)\n    \}", NGINX, re.DOTALL)
-    return {path: _limits(inside, everywhere) for path, inside in matched}
-
-
-def _limits(text: str, otherwise: tuple[str, str]) -> tuple[str, str]:
-    size, wait = (
-        re.findall(rf"^ +client_{name} (\w+);", text, re.MULTILINE) for name in ("max_body_size", "body_timeout")
+def test_the_proxy_has_the_paths_and_the_limits_of_the_site() -> None:
+    (page, page_s), (call, _), (league, league_s) = (
+        paths.body_limits(path) for path in ("/", "/mcp", paths.IMPORTS[0])
     )
-    return (size or otherwise)[0], (wait or otherwise[1:])[0]
+    assert f"acl agents path_reg -i ^/{paths.AGENTS_PATTERN}\n" in HAPROXY
+    assert f"acl import path {' '.join(paths.IMPORTS)}\n" in HAPROXY
+    limits = re.findall(r"status 413 .* if (.*) \{ req.hdr_val\(content-length\) gt (\d+) \}", HAPROXY)
+    assert limits == [("agents", str(call)), ("!agents !import", str(page)), ("import", str(league))]
+    assert f"wait-for-body time {league_s:.0f}s if import\n" in HAPROXY
+    assert f"wait-for-body time {page_s:.0f}s if !import\n" in HAPROXY
+    assert f"timeout http-request {page_s:.0f}s\n" in HAPROXY
 
 
-def test_nginx_has_the_paths_and_the_limits_of_the_site() -> None:
-    pages, agents, league = (
-        (f"{size // unit}{letter}", f"{limit_s:.0f}s")
-        for (size, limit_s), unit, letter in (
-            (paths.body_limits("/"), MIB, "m"),
-            (paths.body_limits("/mcp"), 1024, "k"),
-            (paths.body_limits(paths.IMPORTS[0]), MIB, "m"),
-        )
-    )
-    assert limits_of_nginx() == {
-        "/": pages,
-        f"^/{paths.AGENTS_PATTERN}": agents,
-        **dict.fromkeys(paths.IMPORTS, league),
-        "/ws/": pages,
-        "/metrics": pages,
-    }
-    assert f"client_header_timeout {pages[1]};" in NGINX
+def test_the_proxy_holds_a_long_poll_and_sends_no_call_twice() -> None:
+    (server_s,) = re.findall(r"^    timeout server (\d+)s$", HAPROXY, re.MULTILINE)
+    assert int(server_s) > MAX_WAIT_S
+    assert re.findall(r"^    retry-on (.*)$", HAPROXY, re.MULTILINE) == ["conn-failure"]
 
 
-@pytest.mark.parametrize("upstream", ["upstream-local.conf"])
-def test_nginx_accepts_its_configuration(upstream: str, tmp_path: Path) -> None:
-    """Only the upstream on the same machine: that for compose needs a newer nginx than distributions have."""
-    nginx = shutil.which("nginx", path="/usr/sbin:/usr/bin:/usr/local/sbin")
-    if nginx is None:
-        pytest.skip("nginx is not installed")
-    own = "".join(f"{kind}_temp_path {tmp_path};" for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
-    files = [DEPLOY / "nginx" / upstream, DEPLOY / "nginx" / "leaguesite.conf"]
-    includes = "".join(f"include {file};" for file in files)
-    (tmp_path / "nginx.conf").write_text(
-        f"pid {tmp_path}/pid; error_log stderr; events {{}} http {{ access_log off; {own} {includes} }}"
-    )
-    done = subprocess.run(
-        [nginx, "-t", "-c", str(tmp_path / "nginx.conf")], capture_output=True, text=True, check=False, timeout=60
-    )
+@pytest.mark.parametrize("servers", ["servers-local.cfg", "servers-compose.cfg"])
+def test_haproxy_accepts_its_configuration(servers: str) -> None:
+    haproxy = shutil.which("haproxy", path="/usr/sbin:/usr/bin:/usr/local/sbin")
+    if haproxy is None:
+        pytest.skip("haproxy is not installed")
+    files = [word for name in ("leaguesite.cfg", servers) for word in ("-f", str(DEPLOY / "haproxy" / name))]
+    done = subprocess.run([haproxy, "-c", *files], capture_output=True, text=True, check=False, timeout=60)
     assert done.returncode == 0, done.stderr
+    # HAProxy reads a folder in the order of names, and what is for all must come first.
+    assert sorted([servers, "leaguesite.cfg"])[0] == "leaguesite.cfg"
 
 
 def test_the_image_is_built_from_files_that_exist() -> None:

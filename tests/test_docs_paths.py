@@ -19,10 +19,19 @@ PAGES = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md",
 PAGES += sorted((ROOT / "docs").glob("*.md"))
 LINKING = [*PAGES, *sorted((ROOT / "docs" / "decisions").glob("*.md"))]
 
-SUFFIXES = "py|md|toml|conf|html|js|mjs|yaml|service|in|po"
+SUFFIXES = "py|md|toml|conf|cfg|html|js|mjs|yaml|yml|service|in|po"
 MADE_LATER = ("data/", "dist/", "restored/", "keys/", "league/", "SHARED/", "requirements/…", "deploy/.env")
 """Beginnings of paths that exist only on a running site or after a build."""
-ELSEWHERE = {"FILE.py", "bot.py", "league.json", "ledger.json", "league.zip", "ports.json", "figures.json"}
+ELSEWHERE = {
+    "FILE.py",
+    "bot.py",
+    "league.json",
+    "ledger.json",
+    "league.zip",
+    "ports.json",
+    "figures.json",
+    "prometheus.yml",
+}
 FOREIGN_NAMES = {"URL_OF_THE_BOARD", "HASH_THAT_YOU_KEPT", "my_games", "static_configs", "scrape_configs"}
 FOREIGN_NAMES |= {
     "league_restored",
@@ -34,7 +43,23 @@ FOREIGN_NAMES |= {
     "race_to_ten",
 }
 """Names that belong to other programs, or that a reader makes up; they need not be in the code."""
-SOURCES = {".py", ".html", ".js", ".mjs", ".toml", ".conf", ".yaml", ".service", ".sh", ".example", ".txt", ".in", ""}
+SOURCES = {
+    ".py",
+    ".html",
+    ".js",
+    ".mjs",
+    ".toml",
+    ".conf",
+    ".cfg",
+    ".yaml",
+    ".yml",
+    ".service",
+    ".sh",
+    ".example",
+    ".txt",
+    ".in",
+    "",
+}
 
 
 def code_of(page: Path) -> list[str]:

@@ -15,7 +15,7 @@ from tests import factories as make
 
 pytestmark = pytest.mark.django_db
 
-OF_THE_ROW = {"id", "agent_id", "league_id", "sha256", "salt", "digest"}
+OF_THE_ROW = {"id", "token_epoch", "agent_id", "league_id", "sha256", "salt", "digest"}
 TIMES = {"registered_at", "heard_at", "created_at", "at", "shown_at"}
 
 

@@ -48,6 +48,8 @@ _COUNTED = re.compile(rf"(?:%\(|\{{)(\w+)(?:\)[sd]|\}}) (?:[\w-]+ ){{0,2}}?(?:{'
 _NEVER_ONE = {
     # Constants, and the limits of a league, which are at least two.
     *("max", "min"),
+    # At least three, or the league does not pause.
+    "called",
     # The largest cross table, and how often a student may ask for a check.
     "With more than %(n)s players this table would be too large to read. Each player's page has all its matches.",
     "You have asked for %(count)d checks within a minute: wait a moment, mend something, and ask again.",

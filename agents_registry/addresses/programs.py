@@ -17,7 +17,7 @@ from urllib.parse import quote, unquote
 from django.utils import timezone
 
 from agents_registry.addresses.reading import LOOPBACK_NAMES, inbox_url, one_path, plain_ip
-from agents_registry.models import Agent, Gateway, Kind
+from agents_registry.models import Agent, Gateway
 from league_sdk.protocol.errors import InvalidFormat
 from league_sdk.transport import machine
 from league_sdk.transport.names import NAMES
@@ -29,7 +29,6 @@ ANY_PATH = "//"
 """In a key, stands after host and port for every path there. A normalised path never contains two slashes."""
 MAX_ESCAPES = 3
 """How often a gateway and the servers behind it may unescape a path."""
-FILL_BATCH_SIZE = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,23 +115,6 @@ def known(agent: Agent, gateways: frozenset[str]) -> frozenset[str]:
     return frozenset(noted) if target is None else _keys({place(key) for key in noted}, target, gateways)
 
 
-def fill() -> None:
-    """Store the programs of players whose rows were made before programs were stored.
-
-    Changes: the rows of players that have none. No name is looked up: players whose names would have to be looked up
-    wait until a match starts.
-    """
-    marked = gateways()
-    rows = Agent.objects.filter(kind=Kind.PLAYER, program="").only("endpoint", "program", "addresses")
-    filled = []
-    for agent in rows.iterator():
-        target = find_target(agent.endpoint)
-        if target is not None and not _is_looked_up(target):
-            _describe(agent, program(agent.endpoint, (), marked))
-            filled.append(agent)
-    Agent.objects.bulk_update(filled, ["program", "addresses"], batch_size=FILL_BATCH_SIZE)
-
-
 def line_of(agent: Agent) -> Program:
     """What is behind the line of an agent that is called over it and at no address: this agent alone."""
     return Program(frozenset({inbox_url(agent.pk)}), ())
@@ -212,13 +194,9 @@ def note(agent: Agent, program: Program) -> None:
     The instance is brought up to date as well.
     """
     before = (agent.program, agent.addresses)
-    _describe(agent, program)
+    agent.program, agent.addresses = " ".join(sorted(program.keys)), " ".join(program.addresses)
     if before != (agent.program, agent.addresses):
         Agent.objects.filter(pk=agent.pk).update(program=agent.program, addresses=agent.addresses)
-
-
-def _describe(agent: Agent, program: Program) -> None:
-    agent.program, agent.addresses = " ".join(sorted(program.keys)), " ".join(program.addresses)
 
 
 def gateways() -> frozenset[str]:

@@ -13,39 +13,38 @@ from itertools import zip_longest
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
-from agents_registry.models import Agent, AgentToken, Kind, NameLook, NameRefused
+from agents_registry.models import Agent, Kind, NameLook, NameRefused
 from agents_registry.names.skeletons import skeletons, skeletons_of
 from agents_registry.requests.reading import Request
-from league_sdk.protocol import tokens
 
 MAX_REFUSED_PER_LEAGUE, MAX_REFUSED_PER_ADDRESS = 100, 20
 """How many refused names are kept for the instructor: the latest."""
 
 
-def resembled(*, request: Request, league_id: str | None, has_secret: bool) -> Agent | None:
+def resembled(new: Agent | Request, *, league_id: str | None, has_secret: bool = False) -> Agent | None:
     """The agent whose name a new agent's name looks like, if the new one is kept out for that (L003); else None.
 
-    It is not kept out if it ``has_secret``, if it has the token of the first agent with such a name (later ones may be
-    anybody's copies), or if the instructor has let this name and address in.
+    It is not kept out if it ``has_secret``, or if the instructor has let this name and address in. A player that has
+    the token of another is no new agent, but that one (ruling, section 8).
 
     Exact copies of a name are not kept out: they are shown with a number (ruling, section 8). Nor is anybody kept out
-    of the lobby: the leagues compare the players that they take from it (:class:`NamesPresent`).
+    of the lobby: its players are compared when a league takes them.
 
     Changes: once it is let in, its refusals are deleted, and with them the instructor's permission.
 
     Args:
+        new: the request, or a player of the lobby that is about to enter the league.
         league_id: the league; None for the lobby, and for a referee of all leagues.
         has_secret: the request has the personal code of somebody on the roster, or the site's own key.
     """
-    if league_id is None and request.kind == Kind.PLAYER:
+    if league_id is None and new.kind == Kind.PLAYER:
         return None
-    peers = Agent.objects.filter(kind=request.kind, league_id=league_id)
-    first = peers.filter(looks__look__in=skeletons(request.name)).exclude(name=request.name).order_by("pk").first()
-    if first is None or peers.filter(name=request.name).exists():
+    peers = Agent.objects.filter(kind=new.kind, league_id=league_id)
+    first = peers.filter(looks__look__in=skeletons(new.name)).exclude(name=new.name).order_by("pk").first()
+    if first is None or peers.filter(name=new.name).exists():
         return None
-    refusals = _refusals_of(request, league_id)
-    has_token = AgentToken.objects.filter(agent=first, sha256=tokens.digest(request.token)).exists()
-    if not (has_secret or has_token or refusals.filter(let_in=True).exists()):
+    refusals = _refusals_of(new, league_id)
+    if not (has_secret or refusals.filter(let_in=True).exists()):
         return first
     refusals.delete()
     return None
@@ -55,35 +54,6 @@ def _refusals_of(agent: Agent | Request, league_id: str | None) -> QuerySet[Name
     return NameRefused.objects.filter(
         league_id=league_id, kind=agent.kind, name=agent.name, endpoint_key=agent.endpoint_key
     )
-
-
-class NamesPresent:
-    """The names of a league's players, read once while others are moved into it from the lobby."""
-
-    def __init__(self, league_id: str) -> None:
-        self._league_id = league_id
-        self._by_skeleton: dict[str, dict[str, Agent]] = {}
-        rows = NameLook.objects.filter(agent__league_id=league_id, agent__kind=Kind.PLAYER).select_related("agent")
-        for row in rows.order_by("agent_id", "pk"):
-            self._by_skeleton.setdefault(row.look, {}).setdefault(row.agent.name, row.agent)
-        let_in = NameRefused.objects.filter(league_id=league_id, kind=Kind.PLAYER, let_in=True)
-        self._let_in = set(let_in.values_list("name", "endpoint_key"))
-
-    def resembled(self, agent: Agent) -> Agent | None:
-        """The player whose name a player of the lobby looks like, if that keeps it out; else None."""
-        if (agent.name, agent.endpoint_key) in self._let_in:
-            return None
-        alike = [self._by_skeleton.get(skeleton, {}) for skeleton in skeletons_of(agent.name)]
-        if any(agent.name in by_name for by_name in alike):
-            return None
-        return next((other for by_name in alike for other in by_name.values()), None)
-
-    def add(self, agent: Agent) -> None:
-        """Add a player that was moved into the league, and delete its refusal."""
-        for skeleton in skeletons_of(agent.name, agent.display_name):
-            self._by_skeleton.setdefault(skeleton, {}).setdefault(agent.name, agent)
-        if (agent.name, agent.endpoint_key) in self._let_in:
-            _refusals_of(agent, self._league_id).delete()
 
 
 def remember(agents: Iterable[Agent], *, new: bool = False) -> None:
@@ -118,16 +88,6 @@ def note_refused(*, league_id: str | None, agent: Agent | Request, resembled: Ag
         NameRefused.objects.filter(pk__in=list(rows.values_list("pk", flat=True)[limit:])).delete()
 
 
-def let_in(*, refused_id: int) -> None:
-    """Let the next registration of this name and address in, although the name looks like another's."""
-    NameRefused.objects.filter(pk=refused_id).update(let_in=True)
-
-
-def put_aside(*, refused_id: int) -> None:
-    """Take a refused name off the list; it stays refused, and is listed again when it registers again."""
-    NameRefused.objects.filter(pk=refused_id).delete()
-
-
 def refused(*, league_id: str) -> list[NameRefused]:
     """READ: the refused names of a league, and of referees of all leagues, that are not let in.
 
@@ -146,7 +106,7 @@ def sentence(name: str, resembled: Agent) -> str:
     """Why a name is refused and what to do, in words for the agent's owner."""
     return (
         f'The name "{name}" looks like "{resembled.display_name}" ({resembled.code}), who has registered already. '
-        f"Choose a name that nobody takes for that one. If both are yours, send the auth_token of {resembled.code}, or "
-        "your personal code where the league has a roster. Otherwise ask the instructor: one click on the desk lets "
-        "this name in."
+        f"Choose a name that nobody takes for that one. If this is {resembled.code} itself, send its auth_token. "
+        "If both are yours, send your personal code where the league has a roster. Otherwise ask the instructor: one "
+        "click on the desk lets this name in."
     )

@@ -46,6 +46,7 @@ GUESSES_FROM_ADDRESS = RateLimitItemPerSecond(500, 600, "guesses")
 GUESSES = RateLimitItemPerSecond(1500, 600, "all-guesses")
 NEW_GUESS = RateLimitItemPerSecond(1, 600, "new-guess")
 REGISTRATIONS = RateLimitItemPerSecond(30, 60, "registrations")
+MOVES = RateLimitItemPerSecond(30, 3600, "moves")
 LOGINS = (
     RateLimitItemPerSecond(5, 60, "logins"),
     RateLimitItemPerSecond(10, 600, "logins-again"),
@@ -181,6 +182,12 @@ class Attempts:
         if self._hit(REGISTRATIONS, *who):
             return None
         return self._wait(REGISTRATIONS, *who, words="registrations of one agent")
+
+    def count_move(self, agent_id: int) -> Wait | None:
+        """Count a registration at another address; returns how long that is not called, None if it may be now."""
+        if self._hit(MOVES, str(agent_id)):
+            return None
+        return self._wait(MOVES, str(agent_id), words="registrations at other addresses")
 
     # Logins ---------------------------------------------------------------------------------------
 

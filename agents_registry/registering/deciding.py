@@ -80,8 +80,11 @@ class Taken:
             registration; a referee is taken for another program if its version or address has changed.
         proven: it is certain that the new token is in the hands of the agent.
         at_home: it registered from the machine of its address, or the instructor let it in, so it runs there now.
-        moved: its address is another one than before.
-        doubts_tokens: earlier tokens do not count as proven any more, because they were proven at another address.
+        moves_now: it is a referee whose address is another one than before. If it is not proven to be there, earlier
+            tokens do not count as proven any more, because they were proven at the other address.
+        waits: it is a player that moved: its new address does not count before an answer from there proves it
+            (:mod:`agents_registry.registering.moving`). Until then tokens are proven, or not, for the one before.
+        shows_new: the caller has shown to be at the new address, or whose agent it is by a personal code.
         voids_unproven_tokens: earlier tokens that are not proven are void; with ``voids_all_tokens`` all of them.
         loses_attempts: a referee was started again: the attempts that it had are lost.
     """
@@ -95,8 +98,9 @@ class Taken:
     forgets_dialect: bool
     proven: bool
     at_home: bool
-    moved: bool
-    doubts_tokens: bool
+    moves_now: bool
+    waits: bool
+    shows_new: bool
     voids_unproven_tokens: bool
     voids_all_tokens: bool
     loses_attempts: bool
@@ -132,18 +136,15 @@ def _shows_itself(facts: Facts, owner_id: int | None, endpoint: str, *, site_key
     return not site_key and comes_from(endpoint, facts.request.caller)
 
 
-def _is_at_home(request: Request) -> bool:
-    """Whether the request comes from the machine that its address names: whose code it has does not matter."""
-    return not request.has_inbox_only and comes_from(request.endpoint, request.caller)
-
-
 def _decision(facts: Facts, before: Agent, way: Way) -> Taken:
     """What changes in an agent that is taken; ``before`` is its row until now, a blank one if it is new."""
     request, has_key = facts.request, facts.has_site_key
     again = way is Way.AGAIN
     key_now = request.key_in(before.league_id)
     # Also on the way from the lobby, where an agent with a token may come with an address in place of its inbox.
-    moved = way is not Way.NEW and before.endpoint_key != key_now
+    stays_inbox = request.has_inbox_only and before.is_inbox_only
+    moved = way is not Way.NEW and not stays_inbox and before.endpoint_key != key_now
+    waits = moved and request.kind == Kind.PLAYER
     owner_id, site_key = before.owner_id or facts.owner_id, before.site_key or has_key
     comes_back = before.state == AgentState.SHUTDOWN
     state = AgentState.REGISTERED if comes_back else AgentState(before.state)
@@ -151,7 +152,8 @@ def _decision(facts: Facts, before: Agent, way: Way) -> Taken:
         state = AgentState.ACTIVE
     # Nobody can name the inbox of somebody else: who registers it first is this agent, and later its token shows it.
     is_its_inbox = request.has_inbox_only and (way is Way.NEW or facts.has_token)
-    shown = has_key or is_its_inbox or _shows_itself(facts, owner_id, request.endpoint, site_key=site_key)
+    shows_new = has_key or is_its_inbox or _shows_itself(facts, owner_id, request.endpoint, site_key=site_key)
+    shown = _shows_itself(facts, owner_id, before.endpoint, site_key=site_key) if waits else shows_new
     return Taken(
         way=way,
         state=state,
@@ -162,10 +164,12 @@ def _decision(facts: Facts, before: Agent, way: Way) -> Taken:
         comes_back=comes_back,
         forgets_dialect=request.kind == Kind.PLAYER
         or (before.endpoint_key, before.version) != (key_now, request.version),
-        proven=shown or (facts.token_is_proven and not moved),
-        at_home=_is_at_home(request) or (before.readmit and not moved),
-        moved=moved,
-        doubts_tokens=moved and not shown,
+        proven=shown or (facts.token_is_proven and (waits or not moved)),
+        # Whose code the request has does not matter.
+        at_home=comes_from(request.endpoint, request.caller) or (before.readmit and not moved),
+        moves_now=moved and not waits,
+        waits=waits,
+        shows_new=shows_new,
         # Somebody else may have registered this address first. Their tokens are void as soon as the agent itself
         # registers, or the instructor lets it in because it has no proof.
         voids_unproven_tokens=way is not Way.NEW and (shown or (before.readmit and not facts.has_token)),

@@ -23,11 +23,13 @@ def key(code: str) -> str:
 def taken(kind: Kind, league_id: str | None, *, lobby: bool = True) -> set[str]:
     """The keys of the ids that cannot be given in a league (None: in the lobby, or at the site).
 
+    Those of referees are unique on the site, in whatever league they judge.
+
     Args:
         lobby: also those of players in the lobby, who keep their ids when they move. (The lobby gives no id that a
             player of an open league has.)
     """
-    home = Q(league_id=league_id)
+    home = Q() if kind == Kind.REFEREE else Q(league_id=league_id)
     if lobby and kind == Kind.PLAYER:
         home |= Q(league__isnull=True)
     if league_id is None and kind == Kind.PLAYER:

@@ -5,6 +5,9 @@ The number of agents that nobody has admitted is limited: players in the lobby, 
 
 from __future__ import annotations
 
+import secrets
+from collections.abc import Collection
+
 from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
 from django.utils import timezone
@@ -19,9 +22,11 @@ from agents_registry.requests.spellings import plays, read_id
 from league_sdk.protocol.errors import InvalidFormat, MissingField
 from league_sdk.protocol.notes import Code, Note, note
 
-MAX_IN_LOBBY, MAX_IN_LOBBY_PER_ADDRESS = 1000, 800
+MAX_IN_LOBBY, MAX_IN_LOBBY_PER_ADDRESS = 1000, 200
 MAX_UNTRUSTED, MAX_UNTRUSTED_PER_ADDRESS = 500, 250
 """A class of two hundred behind one address has room, even if a stranger has used up the limit of another address."""
+MAX_JOINING = 50
+"""How many players of the lobby are looked at in one transaction: nobody waits long for it."""
 
 
 class NameTaken(Exception):
@@ -58,6 +63,8 @@ def new_agent(*, kind: Kind, name: str, league_id: str | None, wanted_id: str, p
         name=name,
         display_name=shown_name(name, Agent.objects.filter(kind=kind, league_id=league_id)),
         registered_at=timezone.now(),
+        # After a restore, a primary key that somebody else had since the backup is given out again.
+        token_epoch=secrets.randbelow(2**30),
     )
 
 
@@ -115,10 +122,14 @@ def add_by_hand(*, league_id: str, name: object, endpoint: object, wanted_id: ob
         ) from None
 
 
-def move(agent: Agent, league_id: str) -> None:
-    """Move a player of the lobby into a league; it gets another id if its own is taken. Not saved."""
+def move(agent: Agent, league_id: str, used: Collection[str]) -> None:
+    """Move a player of the lobby into a league; it gets another id if its own is taken. Not saved.
+
+    Args:
+        used: the keys of the ids that are taken there (:func:`ids.taken`), without those of the lobby.
+    """
     peers = Agent.objects.filter(kind=Kind.PLAYER, league_id=league_id)
-    if not ids.is_free(agent.code, ids.taken(Kind.PLAYER, league_id, lobby=False)):
+    if not ids.is_free(agent.code, used):
         agent.code = ids.choose(Kind.PLAYER, league_id, "")
     if peers.filter(display_name=agent.display_name).exists():
         agent.display_name = shown_name(agent.name, peers)
@@ -130,8 +141,10 @@ def _key_in(agent: Agent, league_id: str) -> str:
     return inbox_key(league_id, agent.name) if agent.is_inbox_only else agent.endpoint_key
 
 
-def join_league(*, league_id: str, game_type: str, room: int, only: int | None = None) -> int:
-    """Move the players of the lobby into a league that opens; they keep their ids. Returns how many moved.
+def join_league(
+    *, league_id: str, game_type: str, room: int, only: int | None = None, after: int = 0
+) -> tuple[int, int | None]:
+    """Move players of the lobby into a league that opens, at most ``MAX_JOINING`` of them; they keep their ids.
 
     A player whose id, or whose name and address, is taken there stays in the lobby, and its notes say so (our choice:
     it was told that id and cannot be told another). It may register for the league itself. A player whose name looks
@@ -141,18 +154,22 @@ def join_league(*, league_id: str, game_type: str, room: int, only: int | None =
     Args:
         room: how many players the league takes in all.
         only: the primary key of the only player to move; None for all.
+        after: the primary key of the last player that was looked at in an earlier call.
+
+    Returns:
+        How many moved; and the primary key of the last player looked at, None if there are no more to look at.
     """
     peers = Agent.objects.filter(kind=Kind.PLAYER, league_id=league_id)
     used = ids.taken(Kind.PLAYER, league_id, lobby=False)
     identities = set(peers.values_list("name", "endpoint_key"))
-    names = lookalikes.NamesPresent(league_id)
     room -= peers.count()
-    moved: list[Agent] = []
+    moved = 0
     replaced = seats.replaced_in_lobby(league_id)
     lobby = Agent.objects.filter(kind=Kind.PLAYER, league__isnull=True)
-    for agent in (lobby if only is None else lobby.filter(pk=only)).order_by("pk"):
-        if len(moved) >= room:
-            break
+    piece = (lobby if only is None else lobby.filter(pk=only)).filter(pk__gt=after).order_by("pk")[:MAX_JOINING]
+    for agent in piece:
+        if moved >= room:
+            return moved, None
         if not plays(agent.game_types, game_type):
             continue
         if not ids.is_free(agent.code, used) or (agent.name, _key_in(agent, league_id)) in identities:
@@ -161,18 +178,19 @@ def join_league(*, league_id: str, game_type: str, room: int, only: int | None =
         if agent.pk in replaced:
             _note_why_it_stays(agent, seats.why_not(agent, replaced[agent.pk]))
             continue
-        resembled = names.resembled(agent)
+        resembled = lookalikes.resembled(agent, league_id=league_id)
         if resembled is not None:
             lookalikes.note_refused(league_id=league_id, agent=agent, resembled=resembled)
             like = {"name": resembled.display_name, "id": resembled.code}
             _note_why_it_stays(agent, note(Code.STAYED_AS_LIKE, league=league_id, **like))
             continue
-        move(agent, league_id)
+        name_before = agent.display_name
+        move(agent, league_id, used)
         agent.save(update_fields=["league", "code", "display_name", "endpoint_key"])
-        names.add(agent)
-        moved.append(agent)
-    lookalikes.remember(moved)
-    return len(moved)
+        if agent.display_name != name_before:
+            lookalikes.remember([agent])
+        moved += 1
+    return moved, piece[MAX_JOINING - 1].pk if len(piece) == MAX_JOINING else None
 
 
 def _note_why_it_stays(agent: Agent, why: Note) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from django.conf import settings
@@ -20,10 +21,11 @@ from agents_registry.addresses.reading import inbox_url
 from agents_registry.isolating import without_controls
 from agents_registry.models import Agent, AgentToken, Kind
 from agents_registry.names import lookalikes
-from agents_registry.registering import deciding, ids, places
+from agents_registry.registering import deciding, ids, moving, places
 from agents_registry.registering.deciding import Facts, Refused, Taken, Way
 from agents_registry.requests.reading import Request
 from agents_registry.rosters import roster
+from league_sdk.dialects.words import READY
 from league_sdk.protocol import tokens
 from league_sdk.protocol.errors import InvalidFormat
 from league_sdk.protocol.notes import Code, note
@@ -99,32 +101,28 @@ def _register(request: Request, league_id: str | None, promised: str) -> Registe
             kind=request.kind, name=request.name, league_id=league_id, wanted_id=request.wanted_id, promised=promised
         )
     elif facts.in_lobby and league_id is not None:
-        places.move(agent, league_id)
+        places.move(agent, league_id, ids.taken(Kind.PLAYER, league_id, lobby=False))
+    token = tokens.new_token()
     agent.registered_from = agent.registered_from or (request.registered_from if decision.way is not Way.AGAIN else "")
     agent.promised_league_id = promised or agent.promised_league_id
-    agent.notes = [*request.notes, *_another_id(agent, request, league_id)]
+    agent.notes = [*request.notes, *_kept(agent, request, league_id)]
     agent.state, agent.owner_id = decision.state, decision.owner_id
     agent.trusted, agent.site_key = decision.trusted, decision.site_key
-    agent.silences = 0 if decision.comes_back else agent.silences
-    if decision.forgets_dialect:
-        agent.spoken, agent.learned = {}, {}
-    agent.registrations += 1
-    if decision.at_home or decision.moved:
-        agent.shown_at = now if decision.at_home else None
-    agent.readmit, agent.heard_at, agent.problem, agent.call_found = False, now, "", ""
-    # An address that the caller has not proven to be its own may be a stranger's, whom nobody may have called by naming
-    # the address.
-    agent.ping_wanted = agent.ping_wanted or (request.asks_for_call and decision.proven)
-    _describe(agent, request)
+    # The site's referee has not lost the matches of a student's that had its name and port before.
+    agent.silences = 0 if decision.comes_back or decision.voids_all_tokens else agent.silences
+    agent.readmit, agent.heard_at = False, now
+    if decision.waits:
+        moving.begin(agent, request, decision, token)
+    else:
+        _settle_at(agent, request, decision, now)
     if _void(agent, decision) or decision.loses_attempts:
         agent.token_epoch += 1
     agent.save()
-    if request.has_inbox_only and agent.endpoint != inbox_url(agent.pk):
+    if request.has_inbox_only and not decision.waits and agent.endpoint != inbox_url(agent.pk):
         # The address of its inbox contains the primary key, which exists only now.
         agent.endpoint = inbox_url(agent.pk)
         agent.save(update_fields=["endpoint"])
     lookalikes.remember([] if decision.way is Way.AGAIN else [agent], new=decision.way is Way.NEW)
-    token = tokens.new_token()
     AgentToken.objects.create(agent=agent, sha256=tokens.digest(token), created_at=now, proven=decision.proven)
     if facts.known is not None:
         newest = agent.tokens.order_by("-pk").values_list("pk", flat=True)[:MAX_TOKENS_PER_AGENT]
@@ -140,7 +138,7 @@ def _facts(request: Request, league_id: str | None) -> Facts:
     in_lobby, resembled, crowd = False, None, ""
     if known is None:
         has_secret = has_key or owner is not None
-        resembled = lookalikes.resembled(request=request, league_id=league_id, has_secret=has_secret)
+        resembled = lookalikes.resembled(request, league_id=league_id, has_secret=has_secret)
         if resembled is None and league_id is not None and request.kind == Kind.PLAYER:
             known = _locked(find_known(request, None))
             in_lobby = known is not None
@@ -162,18 +160,19 @@ def _facts(request: Request, league_id: str | None) -> Facts:
     )
 
 
-def _another_id(agent: Agent, request: Request, league_id: str | None) -> list[str]:
-    """A note for an agent that asked for another id than it has."""
+def _kept(agent: Agent, request: Request, league_id: str | None) -> list[str]:
+    """Notes for an agent that asked for another name or id than it has."""
     wanted_id = request.wanted_id
+    notes = [] if agent.name == request.name else [str(note(Code.NAME_KEPT, seen=request.name))]
     if not wanted_id or agent.code == wanted_id:
-        return []
+        return notes
     free = ids.is_free(wanted_id, ids.taken(request.kind, league_id, lobby=False))
-    return [str(note(Code.ID_KEPT if free else Code.ID_TAKEN, wanted=wanted_id, id=agent.code))]
+    return [*notes, str(note(Code.ID_KEPT if free else Code.ID_TAKEN, wanted=wanted_id, id=agent.code))]
 
 
 def _void(agent: Agent, decision: Taken) -> bool:
     """Void earlier tokens as decided; whether any was voided."""
-    if decision.doubts_tokens:
+    if decision.moves_now and not decision.proven:
         agent.tokens.update(proven=False)
     if not decision.voids_unproven_tokens:
         return False
@@ -190,41 +189,52 @@ def _locked(agent: Agent | None) -> Agent | None:
     return locked
 
 
-def _describe(agent: Agent, request: Request) -> None:
-    """Replace what an agent said of itself before."""
-    agent.sender_name = request.sender_name
-    agent.wanted_id = request.wanted_id
-    agent.endpoint = agent.endpoint if request.has_inbox_only and agent.is_inbox_only else request.endpoint
-    agent.endpoint_key = request.key_in(agent.league_id)
-    agent.version = request.version
-    agent.game_types = list(request.game_types)
-    agent.max_concurrent = request.max_concurrent
-    agent.sends_progress = request.sends_progress
-    agent.dialect = request.shape
+def _settle_at(agent: Agent, request: Request, decision: Taken, now: datetime) -> None:
+    """Replace what an agent said of itself before, and what was found out since: it is called at this address now."""
+    moving.settle(agent, moving.said(agent, request))
+    if decision.forgets_dialect:
+        # That it has answered at this address goes on keeping others from moving there (``moving``).
+        is_heard = request.kind == Kind.PLAYER and agent.shown_at is None and agent.spoken.keys() - {READY}
+        agent.spoken, agent.learned = {"PING": request.shape} if is_heard else {}, {}
+    if decision.at_home or decision.moves_now:
+        agent.shown_at = now if decision.at_home else None
+    # An address that the caller has not proven to be its own may be a stranger's, whom nobody may have called by naming
+    # the address.
+    agent.ping_wanted = agent.ping_wanted or (request.asks_for_call and decision.proven)
 
 
 def find_known(request: Request, league_id: str | None) -> Agent | None:
     """The agent of a league (None: of the lobby or the site) that a request registers again, if there is one."""
-    peers = Agent.objects.filter(kind=request.kind, league_id=league_id, name=request.name)
-    agent = peers.filter(endpoint_key=request.key_in(league_id)).first()
-    if agent is None and request.token:
-        agent = _reached_otherwise_before(request, peers)
+    peers = Agent.objects.filter(kind=request.kind, league_id=league_id)
+    agent = peers.filter(name=request.name, endpoint_key=request.key_in(league_id)).first()
+    agent = agent or _elsewhere_before(request, peers, league_id)
     if agent is None and request.kind == Kind.REFEREE:
         # A referee is known by its name, port and path, whatever its host is called.
         tail = request.endpoint_key.partition("|")[2]
         # The database finds others, too: SQLite ignores case here, and a path may hold a bar.
-        candidates = peers.filter(endpoint_key__endswith=f"|{tail}").order_by("pk")
+        candidates = peers.filter(name=request.name, endpoint_key__endswith=f"|{tail}").order_by("pk")
         return next((peer for peer in candidates if peer.endpoint_key.partition("|")[2] == tail), None)
     return agent
 
 
-def _reached_otherwise_before(request: Request, peers: QuerySet[Agent]) -> Agent | None:
-    """The agent with the request's token that had an address before and now has an inbox only, or the other way round.
+def _elsewhere_before(request: Request, peers: QuerySet[Agent], league_id: str | None) -> Agent | None:
+    """The agent that had another address before, and is the same one (ruling, section 8).
 
-    An agent that falls back from one way of being reached to the other is the same agent (ruling, section 13).
+    A player's token shows that, whatever name it sends, or its name with the personal code of its owner, if that person
+    has one agent in the league. A referee's token does if it had an address and has an inbox only, or the other way
+    round (section 13); else it is known by its name and port.
+
+    Args:
+        peers: the agents of its kind in the league, or in the lobby, or at the site.
     """
-    agent = peers.filter(tokens__sha256=tokens.digest(request.token)).first()
-    return agent if agent is not None and agent.is_inbox_only != request.has_inbox_only else None
+    agent = peers.filter(tokens__sha256=tokens.digest(request.token)).first() if request.token else None
+    if request.kind == Kind.REFEREE:
+        known = agent is not None and agent.name == request.name and agent.is_inbox_only != request.has_inbox_only
+        return agent if known else None
+    if agent is None and (owner := roster.find_owner(league_id, request.codes)) is not None:
+        owned = list(peers.filter(owner=owner)[:2])
+        agent = owned[0] if len(owned) == 1 and owned[0].name == request.name else None
+    return agent
 
 
 def activate(*, agent_ids: Iterable[int]) -> None:
@@ -239,7 +249,7 @@ def retire(*, agent_ids: Iterable[int]) -> None:
 
 
 def count_answers(*, agent_ids: Collection[int]) -> None:
-    """Players answered in a match: reset their count of silences; a suspended player is ACTIVE again."""
+    """Players answered in a match: reset the count of their silences; a suspended one is ACTIVE again."""
     _note_sign_of_life(agent_ids, silences=0)
 
 
@@ -262,6 +272,21 @@ def count_silence(*, agent_id: int, suspend_after: int, shutdown_after: int, pro
     )
 
 
+def lock_students_referees(agent_ids: QuerySet[Any, Any]) -> set[int]:
+    """Lock the rows of those of these agents that do not have the site's key; returns their primary keys.
+
+    Args:
+        agent_ids: a query for their primary keys.
+    """
+    theirs = Agent.objects.filter(pk__in=agent_ids, site_key=False).order_by("pk").select_for_update(no_key=True)
+    return set(theirs.values_list("pk", flat=True))
+
+
+def count_lost_match(*, agent_id: int) -> None:
+    """A student's referee lost a match: after some, others are preferred (``MAX_LOST_MATCHES``)."""
+    Agent.objects.filter(pk=agent_id).update(silences=F("silences") + 1)
+
+
 def heard_from_referee(*, agent_id: int) -> None:
     """A referee gave a sign of life: if it was suspended it judges again."""
     _note_sign_of_life([agent_id])
@@ -276,7 +301,7 @@ def suspend_referee(*, agent_id: int, problem: str) -> None:
 
 def expect_again(*, names: Iterable[str]) -> None:
     """The site's own referees are about to start: none is given a match before it has registered."""
-    Agent.objects.filter(kind=Kind.REFEREE, league__isnull=True, name__in=list(names)).exclude(
+    Agent.objects.filter(kind=Kind.REFEREE, site_key=True, league__isnull=True, name__in=list(names)).exclude(
         state=AgentState.SHUTDOWN
     ).update(state=AgentState.SUSPENDED)
 
@@ -329,8 +354,8 @@ def note_found(*, agent_id: int, found: str | None) -> None:
 
 
 def trust(*, agent_ids: Iterable[int], trusted: bool = True) -> None:
-    """The instructor lets referees judge, or not any more."""
-    Agent.objects.filter(pk__in=list(agent_ids), kind=Kind.REFEREE).update(trusted=trusted)
+    """The instructor lets referees judge, or not any more; matches that they lost are forgotten."""
+    Agent.objects.filter(pk__in=list(agent_ids), kind=Kind.REFEREE).update(trusted=trusted, silences=0)
 
 
 def readmit(*, agent_ids: Iterable[int]) -> None:
@@ -345,10 +370,19 @@ def bring_back(*, agent_ids: Iterable[int]) -> None:
     )
 
 
-def save_from_admin(agent: Agent) -> None:
-    """Write what the instructor edited in the admin (trust, readmission, owner, name)."""
+EDITED = ("trusted", "readmit", "owner", "display_name")
+"""What the instructor may edit of an agent."""
+
+
+def save_from_admin(agent: Agent, changed: Collection[str] = EDITED) -> None:
+    """Write what the instructor edited in the admin.
+
+    Args:
+        agent: with its new values.
+        changed: the names of those that were edited: trust, readmission, owner, name; the others stay as they are.
+    """
     agent.display_name = without_controls(agent.display_name)
-    agent.save(update_fields=["trusted", "readmit", "owner", "display_name"])
+    Agent.objects.filter(pk=agent.pk).update(**{name: getattr(agent, name) for name in changed})
     lookalikes.remember([agent])
 
 

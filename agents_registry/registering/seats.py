@@ -115,7 +115,7 @@ def only_names(agent: Agent, keys: frozenset[str], gateways: frozenset[str]) -> 
     """
     if agent.line_seen_at is None or agent.is_inbox_only or agent.by_hand or agent.shown_at is not None:
         return False
-    others = (one for one in _others_at(agent, keys, gateways) if not _is_over(one) and one.shown_at is not None)
+    others = (one for one in others_at(agent, keys, gateways) if not _is_over(one) and one.shown_at is not None)
     return any(not _has_same_owner(agent, one) for one in others)
 
 
@@ -124,10 +124,10 @@ def is_shared(agent: Agent, keys: frozenset[str], gateways: frozenset[str]) -> b
 
     Those of leagues that are over count: their programs may run on, and play in the next league.
     """
-    return any(not _has_same_owner(agent, one) for one in _others_at(agent, keys, gateways))
+    return any(not _has_same_owner(agent, one) for one in others_at(agent, keys, gateways))
 
 
-def _others_at(agent: Agent, keys: frozenset[str], gateways: frozenset[str]) -> Iterator[Agent]:
+def others_at(agent: Agent, keys: frozenset[str], gateways: frozenset[str]) -> Iterator[Agent]:
     """The other players that name a program's address."""
     may_be_there = Q(pk=None)
     for host, bar, port in (programs.place(key).partition("|") for key in keys):

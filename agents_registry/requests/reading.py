@@ -34,6 +34,9 @@ from league_sdk.protocol.notes import Code, note
 
 MAX_NOTES = 16
 MAX_CODES = 4
+_BLANK = frozenset("\u115f\u1160\u2800\u3164\uffa0")
+"""Letters and symbols that leave no mark on a page."""
+_KIND_ALONE = re.compile("(agent|player|referee) ?: ?", re.IGNORECASE)
 _HOST = re.compile(r"[a-z0-9.-]+|[0-9a-f:]+", re.ASCII | re.IGNORECASE)
 
 
@@ -98,7 +101,10 @@ class Request:
 
 
 def clean_name(value: object) -> str:
-    """A display name as it is stored: no control or direction-changing characters, single spaces."""
+    """A display name as it is stored: no control or direction-changing characters, single spaces.
+
+    Empty if nothing of it can be seen, or if it is a kind of agent without a name, as in "player:".
+    """
     if not isinstance(value, str):
         return ""
     cleaned = "".join(
@@ -106,7 +112,9 @@ def clean_name(value: object) -> str:
         for character in unicodedata.normalize("NFC", value)
         if character.isspace() or unicodedata.category(character) not in ("Cc", "Cf", "Cs", "Co", "Cn")
     )
-    return " ".join(cleaned.split())[:MAX_NAME_CHARS].strip()
+    name = " ".join(cleaned.split())[:MAX_NAME_CHARS].strip()
+    is_seen = any(unicodedata.category(one)[0] in "LNPS" and one not in _BLANK for one in name)
+    return name if is_seen and not _KIND_ALONE.fullmatch(name) else ""
 
 
 def read_request(
@@ -130,7 +138,7 @@ def read_request(
     _refuse_without_meta(params, facts)
     sender = first(facts.envelope(*SENDER_FIELDS))
     sender_text = short_text(sender.value, 2 * MAX_NAME_CHARS) if sender is not None else ""
-    sender_name = clean_name(parse_sender(sender_text)[1] or sender_text)
+    sender_name = clean_name(parse_sender(sender_text)[1]) or clean_name(sender_text)
     token = first(facts.envelope(*spellings.TOKEN_FIELDS))
     notes = _odd_envelope(facts)
     name = _name(facts, sender_name, notes)

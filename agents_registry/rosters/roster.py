@@ -20,6 +20,7 @@ from django.utils.translation import gettext as _
 
 from agents_registry.models import Agent, Kind, RosterEntry
 from agents_registry.rosters.files import CODE, Line, RosterRefused, read
+from league_sdk.protocol.states import LeagueState
 from league_sdk.protocol.tokens import is_guessable
 
 _LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"
@@ -27,7 +28,7 @@ _LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"
 _CODE_CHARS = 10
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Counts:
     """How many people an import added, changed, and found unchanged."""
 
@@ -61,9 +62,16 @@ def find_owner(league_id: str | None, codes: Iterable[str]) -> RosterEntry | Non
     return next((owner for owner in owners if owner is not None), None)
 
 
+def agents_of(owner: RosterEntry) -> list[Agent]:
+    """The agents of a person, who gets no other one until the transaction ends: they can be counted."""
+    RosterEntry.objects.select_for_update(no_key=True).filter(pk=owner.pk).first()
+    return list(owner.agents.filter(kind=Kind.PLAYER).order_by("pk"))
+
+
 def is_a_code(text: str) -> bool:
-    """READ: whether a text is the personal code of anybody, in any league; capitals do not matter."""
-    return CODE.fullmatch(text) is not None and _with_code(text).exists()
+    """READ: whether a text is the personal code of anybody, in any league that is not over; capitals do not matter."""
+    over = (LeagueState.COMPLETED, LeagueState.STOPPED)
+    return CODE.fullmatch(text) is not None and _with_code(text).exclude(league__state__in=over).exists()
 
 
 def _with_code(code: str) -> QuerySet[RosterEntry]:

@@ -11,11 +11,14 @@ from league_sdk.dialects.answers import Answer, Understanding
 from league_sdk.dialects.driver import Driver, Replied
 from league_sdk.dialects.hunt import Proposal
 from league_sdk.dialects.shapes import CANONICAL, GUESSES, OF_TOOLS
+from league_sdk.protocol.calls import CallFailed, Reply, TimedOut
 from league_sdk.protocol.faults import Cause, of_answer
 from league_sdk.protocol.notes import Code, Note, note
 from league_sdk.protocol.tokens import redact
 from league_sdk.protocol.transcript import Wire
-from league_sdk.transport.client import CallFailed, Reply, TimedOut
+
+INTERNAL_ERROR = -32603
+"""The JSON-RPC code of an error that is the program's own, as HTTP 500 is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,8 +28,8 @@ class CallResult:
     Attributes:
         message: the answer's fields, empty when there was no answer.
         error_code: None for an answer; E001 if none came in time, also if only an acknowledgement did; E009 if the
-            connection failed or broke off, if the reply was too large, and for HTTP 5xx; E002 for any other reply that
-            is no answer.
+            connection failed or broke off, if the reply was too large, for a temporary refusal, and for an error of the
+            player's own (HTTP 5xx, -32603); E002 for any other reply that is no answer.
         problem: what was wrong, for people.
         elapsed_s: seconds from sending to the answer or to giving up.
         http_status: the status of the answer.
@@ -37,8 +40,8 @@ class CallResult:
         detail: what was seen or understood instead, for people.
         maybe_offline: a machine without a network would fail in the same way.
         excuse: the evidence that this side failed, not the player; empty when there is none.
-        limited: the request that the player refused because of its rate limit, if our own search caused that; the next
-            try sends only this one (ruling, section 12).
+        limited: the request that the player refused for the moment; the next try begins with it (ruling, section 12).
+        overasked: with ``limited``, our own search may have caused that.
         wait_s: with ``limited``, the seconds after which the player wants to be asked again; None if it does not say.
         wire: the requests that were sent for it.
         own_words: the agent's own words in place of an answer (:mod:`league_sdk.protocol.own_words`).
@@ -57,6 +60,7 @@ class CallResult:
     maybe_offline: bool = False
     excuse: str = ""
     limited: Proposal | None = None
+    overasked: bool = False
     wait_s: float | None = None
     wire: tuple[Wire, ...] = field(default=(), compare=False)
     own_words: str = ""
@@ -66,8 +70,13 @@ class CallResult:
         """Whether anything came back, which may give a hidden choice away."""
         return self.body is not None or self.http_status is not None
 
+    @property
+    def is_error_in_words(self) -> bool:
+        """Whether the player answered with an error, and with more than a status."""
+        return self.error_code is not None and (self.body is not None or bool(self.own_words))
 
-def result_of_failure(error: CallFailed | None, driver: Driver[Reply, CallFailed]) -> CallResult:
+
+def result_of_failure(error: CallFailed | None, driver: Driver) -> CallResult:
     """The result when no reply came to the last request; ``error`` is None if there was no time to send one."""
     error = error or TimedOut(note(Code.NOT_IN_TIME), connected=True)
     return CallResult(
@@ -86,7 +95,7 @@ def result_of_failure(error: CallFailed | None, driver: Driver[Reply, CallFailed
     )
 
 
-def result_of_reply(step: Replied[Reply], driver: Driver[Reply, CallFailed]) -> CallResult:
+def result_of_reply(step: Replied, driver: Driver) -> CallResult:
     """The result when a reply came, whether the message was understood or not."""
     proposal, reply, answer = step.proposal, step.reply, step.answer
     notes = [*driver.hunt.notes, *reply.notes, *answer.notes]
@@ -97,7 +106,8 @@ def result_of_reply(step: Replied[Reply], driver: Driver[Reply, CallFailed]) -> 
     if step.understanding is Understanding.NOT_UNDERSTOOD:
         cause = of_answer(status=reply.status, readable=not reply.problem)
         detail = _detail_of(cause, reply, answer)
-        code = "E009" if reply.status >= 500 else "E002"
+        failed = reply.status >= 500 or driver.hunt.rate_limited or _is_internal(answer.refused)
+        code = "E009" if failed else "E002"
         problem = f"HTTP status {reply.status}" if reply.status >= 500 else note(Code.ANSWERED_ERROR)
         if reply.problem and reply.status < 500:
             problem = f"HTTP {reply.status}: {reply.problem}"
@@ -115,11 +125,17 @@ def result_of_reply(step: Replied[Reply], driver: Driver[Reply, CallFailed]) -> 
         body=reply.body,
         cause=cause,
         detail=detail,
-        limited=driver.limited if driver.has_overasked else None,
-        wait_s=driver.wanted_s if driver.has_overasked else None,
+        limited=driver.limited,
+        overasked=driver.overasked,
+        wait_s=driver.wanted_s,
         wire=tuple(driver.wire),
         own_words=driver.own_words if code else "",
     )
+
+
+def _is_internal(error: Any) -> bool:
+    """Whether a JSON-RPC error says that the player's own program failed."""
+    return isinstance(error, Mapping) and error.get("code") == INTERNAL_ERROR
 
 
 def _detail_of(cause: Cause, reply: Reply, answer: Answer) -> Note | str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from league_sdk.match_messages import Problem
 from league_sdk.protocol import faults
 from league_sdk.protocol.faults import Cause
 from league_sdk.protocol.notes import Note
@@ -62,21 +63,13 @@ class Fault:
 
 
 @dataclass(frozen=True, slots=True)
-class TryFailure:
+class TryFailure(Problem):
     """Why one try brought no valid answer.
 
     Attributes:
-        code: the error code.
-        sentence: what is wrong, for the player's student.
-        context: the fields of the error, for the player's program.
-        legacy_code: the code of document 002, where one corresponds.
         cause: why it failed, as one of a fixed list.
         detail: what was seen or understood instead.
     """
 
-    code: str
-    sentence: str
-    context: dict[str, Any]
-    legacy_code: str | None
     cause: Cause
     detail: Note | str

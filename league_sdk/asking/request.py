@@ -16,13 +16,15 @@ from league_sdk import match_messages
 from league_sdk.asking.call_result import CallResult
 from league_sdk.asking.clock import Clock
 from league_sdk.asking.fault import Fault, TryFailure
-from league_sdk.asking.hunting import CALLED_BACK
 from league_sdk.asking.mailbox import MAX_UNREAD_ANSWERS, Box, Mailbox
 from league_sdk.dialects.hunt import Proposal
+from league_sdk.dialects.kept import CALLED_BACK
 from league_sdk.match_messages import Receiver
 from league_sdk.protocol import faults
+from league_sdk.protocol.agents_time import AGENTS_TIME
 from league_sdk.protocol.errors import LEGACY_CODES, RETRYABLE, LeagueError, MissingField
-from league_sdk.protocol.faults import Cause
+from league_sdk.protocol.faults import UNREACHED, Cause
+from league_sdk.protocol.league_settings import LeagueSettings
 from league_sdk.protocol.messages import MessageType
 from league_sdk.protocol.notes import Code, Note, note
 
@@ -30,21 +32,12 @@ logger = logging.getLogger(__name__)
 
 MAX_FIELD_NAMES = 8
 """How many fields of an answer a fault names."""
+MAX_WAIT_AFTER_ERROR_S = 1.0
+"""The longest pause after an error of the player's own: it runs and answers, so there is nothing to wait for."""
+SLOW_CONNECT_S = 3.0
+"""A try that reached nobody for so long is not made again from here if a referee in another place can be asked."""
 NETWORK_RETRY_DELAY_S = 2.0
 """The pause after a try that failed because this machine had no network."""
-
-
-class Patience(Protocol):
-    """How often and how long a player is asked: settings of a league (:class:`LeagueSettings`)."""
-
-    @property
-    def retry_base_s(self) -> float: ...
-    @property
-    def retry_factor(self) -> float: ...
-    @property
-    def request_patience_s(self) -> float: ...
-    @property
-    def generic_timeout_s(self) -> float: ...
 
 
 class Side(Protocol):
@@ -59,7 +52,9 @@ class Side(Protocol):
     @property
     def clock(self) -> Clock: ...
     @property
-    def patience(self) -> Patience: ...
+    def patience(self) -> LeagueSettings:
+        """How often and how long a player is asked."""
+
     @property
     def state(self) -> str:
         """The state of the match."""
@@ -67,8 +62,8 @@ class Side(Protocol):
     def receiver(self) -> Receiver:
         """The player as the receiver of messages."""
 
-    async def ask(self, message: dict[str, Any], *, limit_s: float, only: Proposal | None) -> CallResult:
-        """Send a message and wait for its answer; ``only`` is the one request to try."""
+    async def ask(self, message: dict[str, Any], *, limit_s: float, first: Proposal | None) -> CallResult:
+        """Send a message and wait for its answer; ``first`` is the request to begin with."""
 
     async def tell(self, message: dict[str, Any], *, limit_s: float, hidden: bool) -> object:
         """Send a message whose answer does not matter, and keep its outcome."""
@@ -83,6 +78,13 @@ class Side(Protocol):
 
     def excuses(self, result: CallResult, *, message_type: str) -> bool:
         """Whether a try does not count, since our own side failed (``result.excuse``).
+
+        Raises:
+            Exception: one that ends the attempt at the match.
+        """
+
+    def not_reached(self) -> None:
+        """Called when several tries in a row, a slow one or the last one did not reach the player at all.
 
         Raises:
             Exception: one that ends the attempt at the match.
@@ -118,10 +120,12 @@ class Request:
     """When the request began, moved forward by the time of excused tries; monotonic seconds."""
     _delay_s: float = field(init=False)
     """Seconds before the next try, if this one is not answered."""
-    _only: Proposal | None = field(default=None, init=False)
-    """The one request that the next try sends."""
+    _patience_s: float = field(init=False)
+    """Seconds for all tries."""
+    _first: Proposal | None = field(default=None, init=False)
+    """The request that the next try begins with."""
     _rate_excused: bool = field(default=False, init=False)
-    """Whether a refusal because of a rate limit was excused already."""
+    """Whether a temporary refusal was excused already."""
     _message_type: str = field(default="", init=False)
     _try_limit_s: float = field(default=0.0, init=False)
     _own_words: str = field(default="", init=False)
@@ -138,24 +142,36 @@ class Request:
         """
         mailbox, player, patience = self.side.mailbox, self.side.player_id, self.side.patience
         self._begun, self._delay_s = self.side.clock.monotonic(), patience.retry_base_s
+        self._patience_s = patience.request_patience_s
         with mailbox.expecting(player, self.answer_type) as self._box:
             while True:
                 result = await self._try()
                 self._own_words = result.own_words or self._own_words
                 if await self._is_excused(result):
                     continue
-                self._only = None
+                self._first = result.limited
                 self._tries += 1
                 value = self._evaluate(result)
                 if not isinstance(value, TryFailure):
                     mailbox.settle(player, self.answer_type, in_time=True)
                     return value
+                if self._is_not_reached(result):
+                    self.side.not_reached()
                 if not await self._may_retry(value, result):
                     mailbox.settle(player, self.answer_type, in_time=False)
                     return self._fault(value)
                 mailbox.allow_repeat(player)
                 if value.code in RETRYABLE:
                     self._delay_s *= patience.retry_factor
+
+    def _is_not_reached(self, result: CallResult) -> bool:
+        """Whether a failed try says that the player cannot be reached from here.
+
+        A program that starts again refuses a connection at once, and gets one more try; packets that are lost for
+        seconds are lost in the next try, too.
+        """
+        decisive = self._tries > 1 or self._tries > self.max_retries or result.elapsed_s >= SLOW_CONNECT_S
+        return decisive and not result.connected and result.cause in UNREACHED
 
     def _fault(self, last: TryFailure) -> Fault:
         player = self.side.player_id
@@ -164,8 +180,8 @@ class Request:
         )
 
     def _patience_left_s(self) -> float:
-        """Seconds until the league's limit for the whole request."""
-        return self.side.patience.request_patience_s - (self.side.clock.monotonic() - self._begun)
+        """Seconds until the limit for the whole request."""
+        return self._patience_s - (self.side.clock.monotonic() - self._begun)
 
     async def _try(self) -> CallResult:
         """One try: the reply or a callback, whichever comes first; a failed try does not hide a callback."""
@@ -175,7 +191,7 @@ class Request:
         self._message_type = message["message_type"]
         if not self._box.messages:
             side.sent(message)
-            call = asyncio.ensure_future(side.ask(message, limit_s=self._try_limit_s, only=self._only))
+            call = asyncio.ensure_future(side.ask(message, limit_s=self._try_limit_s, first=self._first))
             await _wait_for_first(call, self._box)
             if not self._box.messages:
                 result = call.result()
@@ -205,15 +221,16 @@ class Request:
                 self._begun += NETWORK_RETRY_DELAY_S
                 await side.clock.sleep(NETWORK_RETRY_DELAY_S)
             return True
-        if result.limited is None or self._rate_excused:
+        if not result.overasked or self._rate_excused:
             return False
-        # Once for each request and within the time of this try: the next try sends a single request, and counts.
-        self._rate_excused, self._only = True, result.limited
+        # Once for each request and within the time of this try: the next try begins with this request, and counts.
+        self._rate_excused, self._first = True, result.limited
         wanted_s = side.patience.retry_base_s if result.wait_s is None else result.wait_s
         await self._pause(min(wanted_s, max(0.0, self._try_limit_s - result.elapsed_s)))
         side.mailbox.allow_repeat(player)
         return True
 
+    @AGENTS_TIME
     def _evaluate(self, result: CallResult) -> Any | TryFailure:
         """The value of a valid answer, or why there is none."""
         if result.error_code is not None:
@@ -238,16 +255,33 @@ class Request:
 
     async def _may_retry(self, failure: TryFailure, result: CallResult) -> bool:
         """Send GAME_ERROR, wait for the delay, and return whether there is another try."""
-        wait_s = self._delay_s if failure.code in RETRYABLE else 0.0
+        wait_s = self._wait_s(failure, result)
         may_ask_again = (
             failure.code in (*RETRYABLE, "E004")
             and self._tries <= self.max_retries
             and self._patience_left_s() > wait_s
         )
+        if may_ask_again and result.limited is not None:
+            # A player that wants to be left alone gets no GAME_ERROR, which would count as one more request.
+            await self._pause(wait_s)
+            return True
         # Silence gives no choice away, so it is public at once.
         await self._send_game_error(failure, wait_s if may_ask_again else None, hidden=self.hidden and result.spoke)
         # An answer that was posted before the verdict counts; a player that keeps posting cannot delay it for ever.
         return may_ask_again or (bool(self._box.messages) and self._tries <= self.max_retries + MAX_UNREAD_ANSWERS)
+
+    def _wait_s(self, failure: TryFailure, result: CallResult) -> float:
+        """Seconds before the next try (ruling, sections 6 and 12).
+
+        After a temporary refusal they are as many as the player wants. But the request takes no longer than if the
+        player were silent, and the wait leaves a whole try.
+        """
+        if failure.code not in RETRYABLE:
+            return 0.0
+        if result.limited is not None:
+            self._patience_s = self.side.patience.longest_request_s(self.limit_s, self.max_retries)
+            return max(self._delay_s, min(result.wait_s or 0.0, self._patience_left_s() - self.limit_s))
+        return min(self._delay_s, MAX_WAIT_AFTER_ERROR_S) if result.is_error_in_words else self._delay_s
 
     async def _send_game_error(self, failure: TryFailure, wait_s: float | None, *, hidden: bool) -> None:
         """Send GAME_ERROR during the delay before the next try; a callback ends the delay."""

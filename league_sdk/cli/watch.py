@@ -172,23 +172,21 @@ def _current(site: httpx.Client) -> str:
 
 def _follow(watched: Watched, *, once: bool, as_json: bool) -> None:
     watched.update()
+    if out.is_terminal and not (once or as_json or watched.has_ended):
+        with Live(shown(watched), console=out, refresh_per_second=4) as live:
+            _go_on(watched, lambda new: live.update(shown(watched)))
+        return
+    _print(watched, as_json)
+    if not (once or watched.has_ended):
+        _go_on(watched, lambda new: _say_all(new, as_json))
+        _print(watched, as_json)
+
+
+def _print(watched: Watched, as_json: bool) -> None:
     if as_json:
         print_line({"league": watched.league, "table": watched.table})
-    elif once or not out.is_terminal:
+    else:
         out.print(shown(watched))
-    if once or watched.has_ended:
-        if not (once or as_json) and out.is_terminal:
-            out.print(shown(watched))
-        return
-    if as_json or not out.is_terminal:
-        _go_on(watched, lambda new: _say_all(new, as_json))
-        if as_json:
-            print_line({"league": watched.league, "table": watched.table})
-        else:
-            out.print(shown(watched))
-        return
-    with Live(shown(watched), console=out, refresh_per_second=4) as live:
-        _go_on(watched, lambda new: live.update(shown(watched)))
 
 
 def _go_on(watched: Watched, show: Callable[[list[dict[str, Any]]], None]) -> None:

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from league_sdk.asking.call_result import CallResult
-from league_sdk.asking.hunting import PlayerPursuit
 from league_sdk.dialects.answers import Answer, Understanding, accepted
+from league_sdk.dialects.driver import Failed, Replied
+from league_sdk.protocol.calls import CallFailed, Reply, TimedOut
 from league_sdk.protocol.notes import Note
 from league_sdk.protocol.sentences import Sentence, _, ours, say
-from league_sdk.transport.client import CallFailed, Reply, TimedOut
 
 CALL_TOOL = "tools/call"
 _NO_CONNECTION = _("no connection")
@@ -145,20 +145,19 @@ def answered_by_post(sent: Exchange, message: Mapping[str, Any]) -> Exchange:
     return replace(sent, failure="", timed_out=False, readable=True, by_callback=True)
 
 
-def exchange_of(result: CallResult, pursuit: PlayerPursuit, limit_s: float) -> Exchange:
+def exchange_of(result: CallResult, step: Replied | Failed | None, limit_s: float) -> Exchange:
     """The exchange that a hunt of at most ``limit_s`` seconds ended with: the answer, or what a referee decides by."""
     elapsed_ms = milliseconds(result.elapsed_s)
-    if pursuit.reply is not None:
-        step = pursuit.reply
+    if isinstance(step, Replied):
         sent = Exchange(step.proposal.body, elapsed_ms=elapsed_ms, result=result)
         exchange = replied(sent, step.reply, step.answer, step.understanding)
         if not exchange.answered and accepted(result.message) is True:
             answer = Answer(dict(result.message), None, ())
             exchange = replace(exchange, answer=answer, understanding=Understanding.ANSWERED, said_ready=True)
         return exchange
-    if pursuit.failure is not None:
-        sent = Exchange(pursuit.failure.proposal.body, elapsed_ms=elapsed_ms, result=result)
-        return unanswered(sent, pursuit.failure.error, limit_s)
+    if isinstance(step, Failed):
+        sent = Exchange(step.proposal.body, elapsed_ms=elapsed_ms, result=result)
+        return unanswered(sent, step.error, limit_s)
     no_tool, unknown = say(_("it has no tool for this")), Understanding.NOT_UNDERSTOOD
     return Exchange(None, failure=no_tool, understanding=unknown, result=result)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -76,7 +77,9 @@ class Listener:
         exchange = AnyDialect()
         with exchange.guarded():
             post = await read_post(request)
-            await self._hear(post if self.minds_headers else Post(post.body), exchange, request.path)
+            await self._hear(
+                post if self.minds_headers else replace(post, content_type="", authorization=""), exchange, request.path
+            )
         return response(exchange.reply)
 
     async def hear(self, body: bytes, path: str = "/mcp") -> Reply:

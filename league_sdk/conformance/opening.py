@@ -28,7 +28,7 @@ async def opened(subject: Subject, client: Caller) -> AsyncIterator[tuple[Subjec
     memory = Memory(dialect=subject.dialect, behind_gateway=subject.behind_gateway)
     if subject.ready_in:
         memory.spoken[READY] = subject.ready_in
-    caller = SubjectCaller(subject.url, client, memory=memory, overall_s=subject.limits.overall_s)
+    caller = SubjectCaller(subject.url, client, memory=memory, overall_s=subject.overall_s)
     posts = Posts(subject.tokens, subject.own_tokens)
     caller.is_overtaken, caller.dials_out = subject.is_overtaken, subject.dials_out
     try:

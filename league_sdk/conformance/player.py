@@ -26,6 +26,8 @@ from league_sdk.simulated_league import REFEREE_ENDPOINT, Identity, Match, Simul
 from league_sdk.transport.client import Caller
 
 _READY = say(_("It has said that it is ready for its games: so it has to move, and need not answer invitations."))
+_IN_PLAY = say(_("Not sent: its league is being played, and it hears of the rounds and tables of that league alone."))
+_TABLES = ("message.standings_update", "message.round_completed")
 _NONE_SENT = say(_("It sent none; this check has given it none. Registered, it must send its own."))
 _NO_SUCH_ANSWER = say(_("There was no such answer."))
 _BARE = say(_("There was no JSON-RPC around its replies."))
@@ -37,10 +39,12 @@ async def check_player(subject: Subject, client: Caller, on_clause: OnClause | N
     verdicts, limits = Verdicts(PLAYER, subject.url, on_clause), subject.limits
     async with opened(subject, client) as (caller, posts):
         endpoint, who = posts.endpoint or REFEREE_ENDPOINT, subject.identity or Identity()
-        league = SimulatedLeague(who, game, referee_endpoint=endpoint, join_s=limits.join_s, move_s=limits.move_s)
+        league = SimulatedLeague(
+            who, game, referee_endpoint=endpoint, join_s=limits.join_timeout_s, move_s=limits.move_timeout_s
+        )
         talk = Talk(caller, league, verdicts, limits, posts)
         with verdicts.until_stopped():
-            await _exchanges(talk, others, send_league_completed=subject.send_league_completed)
+            await _exchanges(talk, others, subject)
         _decide_answer_contents(talk)
         await talk.cancel_open_matches()
     why_open = None if verdicts.conforms("join.accepts") else say(_("it joined no match"))
@@ -50,18 +54,11 @@ async def check_player(subject: Subject, client: Caller, on_clause: OnClause | N
     return report
 
 
-async def _exchanges(talk: Talk, others: Sequence[Game], *, send_league_completed: bool) -> None:
+async def _exchanges(talk: Talk, others: Sequence[Game], subject: Subject) -> None:
     league = talk.league
     first = league.match(ROLES[0])
-    # The agent's dialect is not known yet; if it does not understand this, it is sent again later.
-    announcement, limit_s = league.round_announcement(first), talk.limits.other_s
-    announced = await talk.caller.ask(announcement, limit_s=limit_s, patient=False, probe=True)
-    # Only a silent agent is pinged here: a ping before the match might change its answers in it.
-    is_silent = announced.status is None
-    reached = await probes.ping(talk.caller, limit_s=talk.limits.contact_s) if is_silent else announced
-    talk.verdicts.judge("http.reached", reached)
-    talk.caller.check_alive()
-    await _first_match(talk, first)
+    announced = None if subject.in_play else await _announce(talk, first)
+    await _first_match(talk, first, in_play=subject.in_play)
     await _second_match(talk, league.match(ROLES[1]), announced)
     if talk.verdicts.conforms("join.accepts"):
         await _repeated_match(talk, league.match(ROLES[0]))
@@ -69,8 +66,23 @@ async def _exchanges(talk: Talk, others: Sequence[Game], *, send_league_complete
     talk.server = await check_mcp(talk)
     await probes.check_tools(talk, others)
     await probes.check_robustness(talk)
-    if send_league_completed:
+    if subject.in_play:
+        talk.verdicts.skip("message.league_completed", _IN_PLAY)
+    elif subject.send_league_completed:
         talk.verdicts.judge("message.league_completed", await talk.tell(league.league_completed()))
+
+
+async def _announce(talk: Talk, match: Match) -> Exchange:
+    """Announce the round of the first match: the first that is sent to the agent."""
+    # Its dialect is not known yet; if it does not understand this, it is sent again later.
+    announcement, limit_s = talk.league.round_announcement(match), talk.limits.generic_timeout_s
+    announced = await talk.caller.ask(announcement, limit_s=limit_s, patient=False, probe=True)
+    # Only a silent agent is pinged here: a ping before the match might change its answers in it.
+    is_silent = announced.status is None
+    reached = await probes.ping(talk.caller, limit_s=min(probes.CONTACT_TIMEOUT_S, limit_s)) if is_silent else announced
+    talk.verdicts.judge("http.reached", reached)
+    talk.caller.check_alive()
+    return announced
 
 
 def _games(game_types: Sequence[str]) -> tuple[Game, list[Game]]:
@@ -81,7 +93,7 @@ def _games(game_types: Sequence[str]) -> tuple[Game, list[Game]]:
     return main, [game for game in known if game is not main]
 
 
-async def _first_match(talk: Talk, match: Match) -> None:
+async def _first_match(talk: Talk, match: Match, *, in_play: bool) -> None:
     """Have the agent play as PLAYER_A: it wins."""
     verdicts, league = talk.verdicts, talk.league
     invited = await _invite(talk, match)
@@ -89,7 +101,11 @@ async def _first_match(talk: Talk, match: Match) -> None:
         raise Stopped(say(_("it did not answer its invitation")))
     # A league does not ask a player for a choice that has not joined. It is asked here, and not waited for as long, so
     # that the report says what it would have answered.
-    limit_s = talk.limits.move_s if talk.has_joined(invited) else min(talk.limits.join_s, talk.limits.move_s)
+    limit_s = (
+        talk.limits.move_timeout_s
+        if talk.has_joined(invited)
+        else min(talk.limits.join_timeout_s, talk.limits.move_timeout_s)
+    )
     chosen = await talk.choose(match, limit_s=limit_s, judged_first=True)
     move, illegal = talk.move(chosen), talk.why_illegal(match, chosen)
     talk.cannot_play = talk.cannot_play or bool(illegal)
@@ -100,13 +116,19 @@ async def _first_match(talk: Talk, match: Match) -> None:
     talk.caller.check_alive()
     legal = None if illegal else move
     verdicts.judge("message.game_over_win", await talk.end(match, "WIN", legal))
+    if in_play:
+        for clause in _TABLES:
+            verdicts.skip(clause, _IN_PLAY)
+        return
     verdicts.judge("message.standings_update", await talk.tell(league.standings_update(match)))
     verdicts.judge("message.round_completed", await talk.tell(league.round_completed(match)))
 
 
 async def _invite(talk: Talk, match: Match) -> Exchange:
-    verdicts, limit_s = talk.verdicts, talk.limits.join_s
+    verdicts, limit_s = talk.verdicts, talk.limits.join_timeout_s
     exchange = await talk.invite(match, judged_first=True)
+    if "http.reached" not in verdicts:
+        verdicts.judge("http.reached", exchange)
     if talk.caller.memory.url:
         why = _("Not at the address given, but at {url}. The league finds it; register that address.")
         verdicts.record("http.json", Verdict.TOLERATED, say(why, url=talk.caller.memory.url), exchange)
@@ -169,13 +191,16 @@ def _judge_answer(
         verdicts.skip(right, say(NOT_HEARD), exchange)
 
 
-async def _second_match(talk: Talk, match: Match, announced: Exchange) -> None:
+async def _second_match(talk: Talk, match: Match, announced: Exchange | None) -> None:
     """Have the agent play as PLAYER_B: the match is a draw."""
     verdicts, league = talk.verdicts, talk.league
-    if not announced.answered and announced.status is not None:
+    if announced is not None and not announced.answered and announced.status is not None:
         # Now the agent's dialect is known.
         announced = await talk.tell(league.round_announcement(match))
-    verdicts.judge("message.round_announcement", announced)
+    if announced is None:
+        verdicts.skip("message.round_announcement", _IN_PLAY)
+    else:
+        verdicts.judge("message.round_announcement", announced)
     if not verdicts.conforms("join.accepts"):
         return
     invited = await talk.invite(match)

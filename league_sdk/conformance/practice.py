@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Coroutine, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any
@@ -18,15 +18,17 @@ from league_sdk import match_messages
 from league_sdk.asking.fault import Fault
 from league_sdk.asking.reading import read_move, read_yes
 from league_sdk.asking.request import Request
+from league_sdk.conformance.exchange import Exchange
 from league_sdk.conformance.house import House
 from league_sdk.conformance.opening import opened
 from league_sdk.conformance.posts import Posts
-from league_sdk.conformance.side import RESERVE_S
-from league_sdk.conformance.steps import OnStep, Step, WatchedSide
-from league_sdk.conformance.subject import Limits, Subject
+from league_sdk.conformance.side import CheckSide, side_of
+from league_sdk.conformance.steps import OnStep, Step, step_of
+from league_sdk.conformance.subject import Subject
 from league_sdk.conformance.subject_caller import Stopped, SubjectCaller
 from league_sdk.protocol import tokens
 from league_sdk.protocol.envelope import stamp
+from league_sdk.protocol.league_settings import LeagueSettings
 from league_sdk.protocol.messages import ROLES, MessageType
 from league_sdk.protocol.sentences import _, say
 from league_sdk.protocol.states import ResultStatus
@@ -140,8 +142,8 @@ async def practise(
             subject.identity or Identity(),
             game,
             referee_endpoint=posts.endpoint or REFEREE_ENDPOINT,
-            join_s=limits.join_s,
-            move_s=limits.move_s,
+            join_s=limits.join_timeout_s,
+            move_s=limits.move_timeout_s,
         )
         return await _Playing(caller, posts, subject, league, league.match(role), house, on_step).report()
 
@@ -169,7 +171,7 @@ class _Playing:
         return self.league.game
 
     @property
-    def limits(self) -> Limits:
+    def limits(self) -> LeagueSettings:
         return self.subject.limits
 
     @property
@@ -205,7 +207,7 @@ class _Playing:
             return await self._end(await self._unless_overtaken(self._to_the_end()))
         except Stopped as stopped:
             # An agent that was left in a match may refuse the next one.
-            limit_s = OVERTAKEN_END_TIMEOUT_S if self.subject.is_overtaken() else self.limits.game_over_s
+            limit_s = OVERTAKEN_END_TIMEOUT_S if self.subject.is_overtaken() else self.limits.game_over_timeout_s
             self.caller.extend(limit_s)
             over = {"status": ResultStatus.CANCELLED, "winner_player_id": None, "reason": "broken off"}
             await self._tell_end(over, limit_s)
@@ -242,14 +244,14 @@ class _Playing:
 
         An agent that does not answer this is invited all the same, as in a league.
         """
-        side = self._side(MessageType.ROUND_ANNOUNCEMENT, self.limits.other_s)
-        await side.tell(self.league.round_announcement(self.match), limit_s=self.limits.other_s, hidden=False)
+        side = self._side(MessageType.ROUND_ANNOUNCEMENT, self.limits.generic_timeout_s)
+        await side.tell(self.league.round_announcement(self.match), limit_s=self.limits.generic_timeout_s, hidden=False)
         self.caller.timeouts = 0
         self.caller.check_alive()
 
     async def _invite(self) -> Fault | None:
         """Invite the agent; returns why it does not play, or None if it does."""
-        to, limit_s = self.league.receiver(self.match), self.limits.join_s
+        to, limit_s = self.league.receiver(self.match), self.limits.join_timeout_s
         joined = await self._ask(
             partial(match_messages.invitation, to),
             MessageType.GAME_JOIN_ACK,
@@ -293,7 +295,7 @@ class _Playing:
             partial(match_messages.move_call, to, game, state),
             game.response_message,
             lambda message: read_move(message, game, state, to.player_id),
-            self.limits.move_s,
+            self.limits.move_timeout_s,
         )
 
     async def _end(self, fault: Fault | None) -> _End:
@@ -306,7 +308,7 @@ class _Playing:
             status = ResultStatus.TECHNICAL_LOSS.value
             reason = f"{fault.sentence}. Technical loss" if fault is not None else "Technical loss"
             result = {"status": status, "winner_player_id": self.league.opponent_id, "reason": reason}
-        await self._tell_end(result, self.limits.game_over_s)
+        await self._tell_end(result, self.limits.game_over_timeout_s)
         return _End(
             status,
             str(result["reason"]),
@@ -341,22 +343,20 @@ class _Playing:
         self.caller.check_alive()
         return answer
 
-    def _side(self, answer_type: MessageType, limit_s: float) -> WatchedSide:
-        """What sends one request to the agent, as a referee does, and notes each try as a step."""
-        open_match = self.posts.open(self.match, self.league.who)
-        patience_s = max(limit_s, min(self.limits.request_patience_s, self.caller.left_s() - RESERVE_S))
-        limits = replace(self.limits, request_patience_s=patience_s)
-        invites = answer_type == MessageType.GAME_JOIN_ACK
-        options = {"choice_field": self.game.choice_field}
-        to = self.league.receiver(self.match)
-        return WatchedSide(
-            self.caller, to, open_match, limits, invites, options, note=self._note, join=self._keep_token
+    def _side(self, answer_type: MessageType, limit_s: float) -> CheckSide:
+        """What sends one request to the agent, as a referee does; each try is noted as a step."""
+        side = side_of(
+            self.caller, self.posts, self.league, self.match, answer_type, limits=self.limits, limit_s=limit_s
         )
+        side.heard = self._hear
+        return side
 
-    def _keep_token(self, message: Mapping[str, Any]) -> None:
-        """Keep the auth_token of the answer to the invitation."""
-        token = message.get("auth_token")
-        self.join_token = token if isinstance(token, str) else ""
+    def _hear(self, message: Mapping[str, Any], exchange: Exchange) -> None:
+        """Note a message with its outcome; of the answer to the invitation, keep the auth_token."""
+        if message["message_type"] == MessageType.GAME_INVITATION:
+            token = exchange.message.get("auth_token")
+            self.join_token = token if isinstance(token, str) else ""
+        self._note(step_of(message, exchange))
 
     def _context(self, player_id: str) -> dict[str, Any]:
         """What the house agent knows beside the options and the board."""

@@ -47,7 +47,7 @@ async def check_contact(caller: SubjectCaller, verdicts: Verdicts) -> None:
 
 async def check_tools(talk: Talk, others: Sequence[Game]) -> None:
     """Check ping, get_player_state and the generic move (004 5.12.2, 8.11.2, 3.8.2)."""
-    talk.verdicts.judge("tool.ping", await ping(talk.caller, limit_s=talk.limits.other_s))
+    talk.verdicts.judge("tool.ping", await ping(talk.caller, limit_s=talk.limits.generic_timeout_s))
     talk.caller.check_alive()
     await _check_state(talk)
     await _check_generic_move(talk, others)
@@ -56,7 +56,9 @@ async def check_tools(talk: Talk, others: Sequence[Game]) -> None:
 async def _check_state(talk: Talk) -> None:
     caller, verdicts, name, who = talk.caller, talk.verdicts, "tool.get_player_state", talk.league.who
     params = {"player_id": who.player_id, "auth_token": who.league_token}
-    exchange = await caller.call(rpc.call("get_player_state", params, caller.next_id()), limit_s=talk.limits.other_s)
+    exchange = await caller.call(
+        rpc.call("get_player_state", params, caller.next_id()), limit_s=talk.limits.generic_timeout_s
+    )
     if exchange.error_data.get("error_code") in _AUTH_CODES:
         verdicts.record(name, Verdict.CONFORMS, say(_("It wants a token for it.")), exchange)
     elif exchange.status is None or _is_understood(exchange, exchange.status):
@@ -83,7 +85,7 @@ async def _check_generic_move(talk: Talk, others: Sequence[Game]) -> None:
     match, game_type = talk.league.match(ROLES[0]), talk.league.game.game_type
     invited = await talk.invite(match)
     # An agent that has not declared such a game is asked in its likeliest dialect only, and not waited for as long.
-    limit_s = talk.limits.move_s if others else min(talk.limits.move_s, UNDECLARED_MOVE_S)
+    limit_s = talk.limits.move_timeout_s if others else min(talk.limits.move_timeout_s, UNDECLARED_MOVE_S)
     exchange = await talk.choose(match, generic=True, patient=bool(others), once=not others, limit_s=limit_s)
     move, illegal = talk.move(exchange), talk.why_illegal(match, exchange)
     if others or not illegal:
@@ -118,7 +120,7 @@ async def check_robustness(talk: Talk) -> None:
         await _check_extra_fields(talk)
         await _check_slow_body(talk)
         await _check_wrong_messages(talk)
-    await check_wrong_bodies(talk.caller, talk.verdicts, *WRONG_BODIES, limit_s=talk.limits.other_s)
+    await check_wrong_bodies(talk.caller, talk.verdicts, *WRONG_BODIES, limit_s=talk.limits.generic_timeout_s)
     talk.caller.check_alive()
     if talk.verdicts.conforms("join.accepts", "choice.legal"):
         await _check_afterwards(talk)
@@ -140,7 +142,7 @@ async def _check_slow_body(talk: Talk) -> None:
         for name in ("robust.slow_body", "http.content_type"):
             talk.verdicts.skip(name, say(WHOLE_ONLY))
         return
-    match, limit_s = talk.league.match(ROLES[1]), talk.limits.join_s + PIECES * PIECE_PAUSE_S
+    match, limit_s = talk.league.match(ROLES[1]), talk.limits.join_timeout_s + PIECES * PIECE_PAUSE_S
     exchange = await talk.invite(match, limit_s=limit_s, once=True, patient=False, probe=True, slowly=True)
     talk.verdicts.decide("robust.slow_body", talk.has_joined(exchange), exchange)
     if exchange.status is not None:
@@ -162,7 +164,9 @@ async def _check_wrong_messages(talk: Talk) -> None:
         "robust.wrong_type": lambda message: message | {name: wrong[name] for name in wrong if name in message},
     }
     for clause, spoil in spoilt.items():
-        exchange = await talk.caller.ask(spoil(invitation), limit_s=talk.limits.join_s, patient=False, probe=True)
+        exchange = await talk.caller.ask(
+            spoil(invitation), limit_s=talk.limits.join_timeout_s, patient=False, probe=True
+        )
         talk.verdicts.judge(clause, exchange)
         talk.caller.check_alive()
         # A player may have joined this match and may play one match at a time: end the match as well.

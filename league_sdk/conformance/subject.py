@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from league_sdk.dialects import shapes
 from league_sdk.protocol.league_settings import LeagueSettings
 from league_sdk.simulated_league import Identity
 
-__all__ = ["DEFAULT_GAME", "DEFAULT_REGISTER_WAIT_S", "NOBODY", "Identity", "Limits", "Subject"]
+__all__ = ["DEFAULT_GAME", "DEFAULT_REGISTER_WAIT_S", "NOBODY", "Identity", "Subject"]
 
 DEFAULT_GAME = "even_odd"
 DEFAULT_REGISTER_WAIT_S = 3.0
@@ -19,54 +19,6 @@ NOBODY = ""
 
 Relayed = Callable[[str, Mapping[str, Any]], None]
 """Takes the type and the fields of an answer whose sender was proven."""
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """The limits of one check of a player, times in seconds; the documents' own where they name one (004 2.7 table 5).
-
-    Attributes:
-        join_s: for GAME_JOIN_ACK.
-        move_s: for a choice or move.
-        game_over_s: for GAME_OVER.
-        other_s: for everything else.
-        contact_s: for the first sign of life (our choice).
-        overall_s: for the whole check (our choice).
-        max_retries: how often an invitation or a request for a move is repeated (004 2.9).
-        retry_base_s: before the first repetition.
-        retry_factor: each further pause is this many times as long.
-        request_patience_s: for one request with all its repetitions.
-    """
-
-    join_s: float = 5
-    move_s: float = 30
-    game_over_s: float = 5
-    other_s: float = 10
-    contact_s: float = 5
-    overall_s: float = 90
-    max_retries: int = 3
-    retry_base_s: float = 1
-    retry_factor: float = 2
-    request_patience_s: float = 130
-
-    @property
-    def generic_timeout_s(self) -> float:
-        """The setting of this name in a league's settings."""
-        return self.other_s
-
-    @classmethod
-    def of_league(cls, settings: LeagueSettings) -> Limits:
-        """The limits of a match in a league with these settings."""
-        return cls(
-            settings.join_timeout_s,
-            settings.move_timeout_s,
-            settings.game_over_timeout_s,
-            settings.generic_timeout_s,
-            max_retries=settings.max_retries,
-            retry_base_s=settings.retry_base_s,
-            retry_factor=settings.retry_factor,
-            request_patience_s=settings.request_patience_s,
-        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,7 +30,9 @@ class Subject:
         role: ``player``, ``referee`` or ``manager``.
         listen: the address of this machine at which the agent's own calls are heard; None: find it out.
         game_types: players: what it plays; unknown ones are passed over.
-        limits: players: in seconds.
+        limits: players: how often and how long it is asked, as in a league with these settings; their defaults are what
+            the documents say (004 2.7 table 5, 2.9).
+        overall_s: players: seconds for the whole check (our choice).
         identity: players: how it is registered, for one that is.
         dialect: players: the dialect to try first.
         ready_in: players: the dialect in which it has said that it is ready for its games; empty if it has not.
@@ -88,8 +42,8 @@ class Subject:
         behind_gateway: players: it is behind a gateway, where another path is another program.
         dials_out: the agent fetches what is sent; ``url`` is not called then, and the client leads to its inbox.
         is_overtaken: players: whether the agent is due in a match: the check stops then, and ends its own matches.
-        in_play: players in a practice match: a league is being played with it. No round is announced to it then, as
-            some count the rounds.
+        in_play: players: a league is being played with it. It is sent no round and no table beside those of its league,
+            as some count the rounds, or keep the last table.
         proving_digests: players in a practice match: SHA-256 of auth_tokens, one of which the answer to the invitation
             must carry; empty if nobody else can be at its address.
         send_league_completed: players: send LEAGUE_COMPLETED at the end; some agents exit when they get it.
@@ -102,7 +56,8 @@ class Subject:
     role: str = "player"
     listen: str | None = None
     game_types: Sequence[str] = (DEFAULT_GAME,)
-    limits: Limits = Limits()
+    limits: LeagueSettings = field(default_factory=LeagueSettings)
+    overall_s: float = 90
     identity: Identity | None = None
     dialect: str = shapes.CANONICAL
     ready_in: str = ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import copy
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping
 from functools import partial
 from itertools import count
 from typing import Any
@@ -69,7 +69,6 @@ class SubjectCaller:
         self.is_overtaken: Callable[[], bool] = lambda: False
         # A match is judged by another program than the league manager, with connections of its own.
         self._client, self._referee = client, client.under_same_policy("referee")
-        self._requests: set[asyncio.Future[Reply]] = set()
         self._sessions = KeptSessions(self._delete)
         self._ids = count(FIRST_ID)
         self._end = time.monotonic() + overall_s
@@ -99,7 +98,7 @@ class SubjectCaller:
         patient: bool = True,
         probe: bool = False,
         slowly: bool = False,
-        only: Proposal | None = None,
+        first: Proposal | None = None,
     ) -> Exchange:
         """Send a message in one dialect after the other until it is answered, as a referee does.
 
@@ -110,22 +109,22 @@ class SubjectCaller:
             patient: try every dialect; otherwise only the likeliest.
             probe: forget the dialect afterwards: the message is one that no league sends.
             slowly: send the request in pieces, with pauses.
-            only: send this one request instead of trying dialects.
+            first: the request to begin with, which was refused for the moment.
 
         Returns the exchange with the answer; if there is none, the one that a referee would decide by.
         Raises :class:`Stopped` where the time of the check is used up, or the agent is due in a match.
         """
         memory = copy.deepcopy(self.memory) if probe else self.memory
-        hunted = Hunt(message, url=self.url, memory=memory, choice_field=choice_field, patient=patient, only=only)
+        hunted = Hunt(message, url=self.url, memory=memory, choice_field=choice_field, patient=patient, first=first)
         client = self._client if message["sender"] == LEAGUE_MANAGER else self._referee
 
         async def send(proposal: Proposal, left_s: float) -> Reply:
             post = partial(_post_slowly, client, proposal.url) if slowly else partial(client.post, proposal.url)
             return await self._send(post, proposal.body, memory, left_s)
 
-        driver = Driver(hunted, send, failures=CallFailed, limit_s=limit_s, next_id=self.next_id)
-        result, pursuit = await hunt(driver, sleep=asyncio.sleep if self.hears_posts else _no_wait)
-        return exchange_of(result, pursuit, limit_s)
+        driver = Driver(hunted, send, limit_s=limit_s, next_id=self.next_id)
+        result, step = await hunt(driver, sleep=asyncio.sleep if self.hears_posts else _no_wait)
+        return exchange_of(result, step, limit_s)
 
     async def call(self, body: Any, *, limit_s: float) -> Exchange:
         """Send a body as it is and read the answer.
@@ -170,18 +169,17 @@ class SubjectCaller:
     async def _send(self, post: Callable[..., Awaitable[Reply]], body: Any, memory: Memory, left_s: float) -> Reply:
         return await self._send_within_check(partial(session.through, post, body, memory, self.next_id), memory, left_s)
 
-    async def _send_within_check(self, send: Callable[..., Awaitable[Reply]], memory: Memory, left_s: float) -> Reply:
+    async def _send_within_check(
+        self, send: Callable[..., Coroutine[Any, Any, Reply]], memory: Memory, left_s: float
+    ) -> Reply:
         if self.is_overtaken():
             raise Stopped(say(_("the agent is due in a match")))
         if self.left_s() <= 0:
             raise Stopped(say(_USED_UP))
         limit = max(min(left_s, self.left_s()), 0.001)
-        request = asyncio.ensure_future(send(limit_s=limit))
-        self._requests.add(request)
-        request.add_done_callback(self._forget_request)
-        request.add_done_callback(lambda _: self.end_session_later(memory))
+        url = self.memory.url or self.url
         try:
-            reply = await asyncio.shield(request)
+            reply = await self._sessions.call(memory, url, send(limit_s=limit), limit_s=limit)
         except CallFailed as error:
             if isinstance(error, TimedOut) and limit < left_s:
                 raise Stopped(say(_USED_UP)) from None
@@ -208,17 +206,8 @@ class SubjectCaller:
     async def _delete(self, url: str, headers: Mapping[str, str]) -> None:
         await self._client.delete(url, headers, limit_s=END_S)
 
-    def _forget_request(self, request: asyncio.Future[Reply]) -> None:
-        self._requests.discard(request)
-        if not request.cancelled():
-            # Retrieve the exception, so that asyncio does not log it as unhandled.
-            request.exception()
-
     async def aclose(self) -> None:
         """Cancel the requests that are still under way, end MCP sessions, and close the referee's connections."""
-        for request in list(self._requests):
-            request.cancel()
-        await asyncio.gather(*self._requests, return_exceptions=True)
         await self._sessions.aclose()
         await self._referee.aclose()
 

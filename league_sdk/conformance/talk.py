@@ -15,14 +15,14 @@ from league_sdk.asking.request import Request
 from league_sdk.conformance.exchange import Exchange
 from league_sdk.conformance.posts import Posts
 from league_sdk.conformance.reading import oddities
-from league_sdk.conformance.side import RESERVE_S, CheckSide
-from league_sdk.conformance.subject import Limits
+from league_sdk.conformance.side import side_of
 from league_sdk.conformance.subject_caller import Stopped, SubjectCaller
 from league_sdk.conformance.verdicts import Verdicts
 from league_sdk.dialects import answers
 from league_sdk.dialects.memory import Memory
 from league_sdk.protocol import notes
 from league_sdk.protocol.errors import LeagueError
+from league_sdk.protocol.league_settings import LeagueSettings
 from league_sdk.protocol.messages import MessageType
 from league_sdk.protocol.notes import Note
 from league_sdk.protocol.sentences import Sentence, _, ours, say
@@ -48,7 +48,7 @@ class Talk:
     caller: SubjectCaller
     league: SimulatedLeague
     verdicts: Verdicts
-    limits: Limits
+    limits: LeagueSettings
     posts: Posts
     deviations: dict[str, tuple[Sentence, Exchange]] = field(default_factory=dict)
     answer_counts: Counter[MessageType] = field(default_factory=Counter)
@@ -71,7 +71,7 @@ class Talk:
             partial(match_messages.invitation, self.league.receiver(match)),
             MessageType.GAME_JOIN_ACK,
             read_join,
-            limit_s=self.limits.join_s if limit_s is None else limit_s,
+            limit_s=self.limits.join_timeout_s if limit_s is None else limit_s,
             **options,
         )
 
@@ -91,7 +91,7 @@ class Talk:
             partial(match_messages.move_call, to, game, state, generic=generic),
             MessageType.GAME_MOVE_RESPONSE if generic else game.response_message,
             lambda message: read_move(message, game, state, to.player_id),
-            limit_s=self.limits.move_s if limit_s is None else limit_s,
+            limit_s=self.limits.move_timeout_s if limit_s is None else limit_s,
             **options,
         )
 
@@ -108,7 +108,7 @@ class Talk:
         judged_first: bool = False,
         **options: Any,
     ) -> Exchange:
-        """Ask for one thing with the tries that a match has, and read the answer.
+        """Ask for one thing with the tries that a match has, and read the answer; returns the exchange that decides.
 
         Args:
             more: further fields of the message.
@@ -116,15 +116,15 @@ class Talk:
             judged_first: do not stop the check here if the agent is gone: the caller judges the answer first.
             options: further arguments of :meth:`SubjectCaller.ask`.
 
-        Returns the exchange that decides.
-
         Raises:
             Stopped: the check cannot go on.
         """
         caller, choice_field = self.caller, self.league.game.choice_field
-        side = self._side(match, limit_s, answer_type, {"choice_field": choice_field, **options})
-        retries = 0 if once or self.cannot_play else self.limits.max_retries
-        timeouts_before = caller.timeouts
+        side = side_of(
+            caller, self.posts, self.league, match, answer_type, limits=self.limits, limit_s=limit_s, **options
+        )
+        side.mailbox.allow_repeat(side.player_id)
+        retries, timeouts_before = 0 if once or self.cannot_play else self.limits.max_retries, caller.timeouts
         await Request(
             side,
             lambda now, deadline: build(now=now, deadline=deadline) | dict(more),
@@ -146,19 +146,10 @@ class Talk:
             caller.check_alive()
         return exchange
 
-    def _side(self, match: Match, limit_s: float, answer_type: MessageType, options: Mapping[str, Any]) -> CheckSide:
-        """The side that asks the agent in this match; its tries end before the time of the check does."""
-        open_match = self.posts.open(match, self.league.who)
-        open_match.mailbox.allow_repeat(open_match.seat.player_id)
-        patience_s = max(limit_s, min(self.limits.request_patience_s, self.caller.left_s() - RESERVE_S))
-        limits = replace(self.limits, request_patience_s=patience_s)
-        invites = answer_type == MessageType.GAME_JOIN_ACK
-        return CheckSide(self.caller, self.league.receiver(match), open_match, limits, invites, options)
-
     async def tell(self, message: Mapping[str, Any], *, patient: bool = False, probe: bool = False) -> Exchange:
         """Send a message that asks for nothing; ``patient`` and ``probe`` as for :meth:`SubjectCaller.ask`."""
         over = message["message_type"] == MessageType.GAME_OVER
-        limit = self.limits.game_over_s if over else self.limits.other_s
+        limit = self.limits.game_over_timeout_s if over else self.limits.generic_timeout_s
         exchange = await self.caller.ask(message, limit_s=limit, patient=patient, probe=probe)
         self.caller.check_alive()
         return exchange
@@ -172,7 +163,7 @@ class Talk:
     async def cancel_open_matches(self) -> None:
         """Cancel the matches of a check that was stopped: an agent in one may be unable to play another."""
         for match in list(self._open.values()):
-            self.caller.extend(self.limits.game_over_s)
+            self.caller.extend(self.limits.game_over_timeout_s)
             try:
                 await self.end(match)
             except Stopped:

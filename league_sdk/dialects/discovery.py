@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, TypeVar
+from typing import Any
 
 from league_sdk.dialects.memory import Memory
 from league_sdk.dialects.session import (
     HANDSHAKE_VERSIONS,
     MCP_VERSION,
     STATELESS_VERSION,
-    Answered,
     Send,
     Session,
     open_session,
@@ -25,6 +24,7 @@ from league_sdk.dialects.session import (
 )
 from league_sdk.dialects.tools import LIST_TOOLS, MAX_TOOLS, Tool, read_tools
 from league_sdk.protocol import rpc
+from league_sdk.protocol.calls import Reply
 
 DISCOVER = "server/discover"
 LIMIT_S = 3.0
@@ -32,11 +32,10 @@ LIMIT_S = 3.0
 MAX_PAGES = 3
 """How many pages of an agent's list of tools are read."""
 MAX_CURSOR_CHARS = 500
-R = TypeVar("R", bound=Answered)
 
 
 async def discover(
-    post: Callable[..., Awaitable[R]],
+    post: Callable[..., Awaitable[Reply]],
     memory: Memory,
     next_id: Callable[[], int],
     *,
@@ -69,7 +68,7 @@ async def discover(
     memory.spoken |= dict.fromkeys(memory.own, "tools_list")
 
 
-async def _agree(send: Send[R], next_id: Callable[[], int]) -> Session | None:
+async def _agree(send: Send, next_id: Callable[[], int]) -> Session | None:
     """The session in which the agent takes calls, with its version; None if the agent is not an MCP server."""
     stateless = Session(version=STATELESS_VERSION)
     reply = await send(rpc.call(DISCOVER, {}, next_id()), stateless)
@@ -81,7 +80,7 @@ async def _agree(send: Send[R], next_id: Callable[[], int]) -> Session | None:
     return await open_session(send, next_id, named[0] if named else MCP_VERSION)
 
 
-async def _tools(send: Send[R], session: Session, next_id: Callable[[], int]) -> dict[str, Tool]:
+async def _tools(send: Send, session: Session, next_id: Callable[[], int]) -> dict[str, Tool]:
     tools: dict[str, Tool] = {}
     params: dict[str, Any] = {}
     for _ in range(MAX_PAGES):

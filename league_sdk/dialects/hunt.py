@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
@@ -25,13 +26,17 @@ from league_sdk.dialects.memory import BURST, Memory
 from league_sdk.dialects.tools import GUESSED, LIST_TOOLS, Tool, read_tools
 from league_sdk.dialects.words import LEGACY_SHAPES
 from league_sdk.protocol import rpc
+from league_sdk.protocol.agents_time import AGENTS_TIME
 from league_sdk.protocol.messages import MessageType
 from league_sdk.protocol.notes import Code, Note, note
 
 __all__ = ["MAX_TRIES", "Hunt", "Memory", "Proposal", "other_urls"]
 
 MAX_TRIES = 30
-"""Requests for one message; one that is sent again after a refusal for a rate counts once."""
+"""Requests for one message."""
+MAX_REFUSED_BYTES = 128 * 1024
+"""After so many bytes without an answer a hunt ends: reading a few large refusals takes as long as a whole search."""
+NO_HEADERS: Mapping[str, str] = MappingProxyType({})
 MAX_UNFILLED = 3
 """How many unfilled arguments of a tool are named in notes."""
 GAME_START = "GAME_START"
@@ -60,11 +65,13 @@ class Hunt:
         memory: what is known of the agent; what is found out is added.
         choice_field: the game's name for a move, for messages that ask for one.
         patient: try every shape; else only the first, for messages whose answer does not matter.
-        only: a request of an earlier hunt for the same answer: only its shape, at its address, is tried.
+        first: a request of an earlier hunt for the same answer, which was refused for the moment: it is sent first, and
+            others only if it is not understood.
 
     Attributes:
+        count: the number of requests so far.
         max_requests: how many requests the hunt may send.
-        rate_limited: the agent refused for a rate limit: nothing is proposed until :meth:`ask_again`.
+        rate_limited: the agent refused for the moment: the hunt is over.
     """
 
     def __init__(
@@ -75,7 +82,7 @@ class Hunt:
         memory: Memory,
         choice_field: str = "",
         patient: bool = True,
-        only: Proposal | None = None,
+        first: Proposal | None = None,
     ) -> None:
         self.message = message
         self._message_type = str(message["message_type"])
@@ -87,7 +94,8 @@ class Hunt:
         self._notes: list[Note] = []
         self._under_way: Proposal | None = None
         self._acknowledged: Proposal | None = None
-        self._count = 0
+        self.count = 0
+        self._refused_bytes = 0
         self._patient = patient
         # GAME_OVER asks for nothing, so only as many requests are spent on it as may be sent at once.
         is_game_over = self._message_type == MessageType.GAME_OVER
@@ -98,14 +106,13 @@ class Hunt:
         self._names = sorted(names, key=lambda name: patient and shapes.signature(name, self._message_type) in refused)
         self._url = memory.url or url
         self._other_urls: list[str] | None = None
-        self._only = only
-        self._shapes_sent = 0
-        self._last_method = ""
+        self._first = first
         self._start_refused = False
         self._pings_next = self._pinged = False
         self.rate_limited = False
-        if only is not None:
-            self._names, self._url = [only.shape], only.url
+        if first is not None:
+            self._names = [first.shape, *(name for name in self._names if name != first.shape)]
+            self._url = first.url
 
     @property
     def _trimmed(self) -> Mapping[str, Any]:
@@ -114,19 +121,9 @@ class Hunt:
         return self.message if unwanted is None else objections.without(self.message, unwanted)
 
     @property
-    def has_started(self) -> bool:
-        """Whether a request has been proposed already."""
-        return self._count > 0 or self._last_method != ""
-
-    @property
-    def count(self) -> int:
-        """How many requests have been proposed."""
-        return self._count
-
-    @property
     def has_more(self) -> bool:
-        """Whether there are shapes that have not been tried."""
-        return self._only is None and bool(self._names) and self._count < self.max_requests
+        """Whether there are shapes that have not been tried, and may be."""
+        return not self.rate_limited and bool(self._names) and self.count < self.max_requests
 
     @property
     def notes(self) -> tuple[Note, ...]:
@@ -135,7 +132,7 @@ class Hunt:
 
     def propose(self, rpc_id: int) -> Proposal | None:
         """The next request, or None when every shape was tried."""
-        if self.rate_limited or self._count >= self.max_requests or (self._only is not None and self._shapes_sent):
+        if self.rate_limited or self.count >= self.max_requests:
             return None
         if self._pings_next and self._names:
             self._pings_next, self._pinged = False, True
@@ -169,8 +166,8 @@ class Hunt:
             return [] if tool is None else [tool]
         if shape in shapes.GUESSES:
             guessed = GUESSED.get(self._message_type, ()) if self._patient else ()
-            only_name = None if self._only is None else _named_in(self._only)
-            return [Tool(name) for name in guessed if only_name in (None, name)]
+            first_name = "" if self._first is None else _named_in(self._first)
+            return [Tool(name) for name in sorted(guessed, key=lambda name: name != first_name)]
         return [None]
 
     def _request(self, shape: str, tool: Tool | None, rpc_id: int) -> Proposal:
@@ -195,43 +192,43 @@ class Hunt:
         return self._proposal(shape, GAME_START, body, rpc_id)
 
     def _proposal(self, shape: str, method: str, body: dict[str, Any], rpc_id: int) -> Proposal:
-        self._count += 1
-        self._shapes_sent += method not in ASIDE
+        self.count += 1
         if self.memory.text_ids and "id" in body:
             body = body | {"id": str(rpc_id)}
         self._under_way = Proposal(shape, method, self._url, body, body.get("id", rpc_id))
         return self._under_way
 
+    @AGENTS_TIME
     def consider(
-        self, proposal: Proposal, *, status: int, body: Any, problem: str = ""
+        self, proposal: Proposal, *, status: int, body: Any, problem: str = "", headers: Mapping[str, str] = NO_HEADERS
     ) -> tuple[Understanding, Answer]:
         """Judge the reply to a proposal and remember what it shows of the agent.
 
         Args:
-            status: the status of the HTTP reply.
+            status, headers: of the HTTP reply; the names in lower case.
             body: the decoded JSON, None when there was none.
             problem: why the body could not be read.
         """
-        self._under_way, self._last_method = None, proposal.method
+        self._under_way = None
         answer = read_answer(body, rpc_id=proposal.rpc_id)
         result = understanding(
             answer, status=status, readable=not problem, message_type=self._message_type, field=self._choice_field
         )
-        refused = result is Understanding.NOT_UNDERSTOOD or accepted(answer.message) is False
-        if refused and rates.is_about_a_rate(status, body):
+        refused = result in (Understanding.NOT_UNDERSTOOD, Understanding.VAGUE) or accepted(answer.message) is False
+        if refused and rates.is_temporary(status, body, headers):
             # The agent has not read the request: nothing is learned, and more requests only make it worse.
             self.rate_limited = True
+            if proposal.method == GAME_START:
+                self.memory.begun = None
             self._notes.append(_note_of(Code.TOO_MANY, proposal, status, answer))
             return Understanding.NOT_UNDERSTOOD, answer
-        if proposal.method == LIST_TOOLS:
-            self.memory.tools = read_tools(body)
-            if not self.memory.tools:
-                self._names.pop(0)
-            return Understanding.NOT_UNDERSTOOD, answer
-        if proposal.method == PING:
-            return Understanding.NOT_UNDERSTOOD, answer
-        if proposal.method == GAME_START:
-            self._start_refused = result is Understanding.NOT_UNDERSTOOD
+        if proposal.method in ASIDE:
+            if proposal.method == GAME_START:
+                self._start_refused = result is Understanding.NOT_UNDERSTOOD
+            elif proposal.method == LIST_TOOLS:
+                self.memory.tools = read_tools(body)
+                if not self.memory.tools:
+                    self._names.pop(0)
             return Understanding.NOT_UNDERSTOOD, answer
         if result is Understanding.RECEIPT and status == 204 and "id" not in proposal.body:
             # A correct JSON-RPC server takes a body without an id for a notification: it has understood nothing.
@@ -253,6 +250,13 @@ class Hunt:
             self._names.pop(0)
         return result, answer
 
+    def note_refused(self, size: int) -> None:
+        """Count the bytes of a reply without an answer; after too many of them nothing else is tried."""
+        self._refused_bytes += size
+        if self._refused_bytes > MAX_REFUSED_BYTES:
+            self.max_requests = self.count
+            self._notes.append(note(Code.REFUSED_AT_LENGTH))
+
     def _is_move_of_another_kind(self, proposal: Proposal, answer: Answer) -> bool:
         """Whether a reply is a move of another kind from an agent that is known to understand this request.
 
@@ -260,7 +264,7 @@ class Hunt:
         """
         if not is_of_another_kind(answer.message, self._message_type, self._choice_field):
             return False
-        return self._only is not None or self.memory.spoken.get(self._message_type) == proposal.shape
+        return self.memory.spoken.get(self._message_type) == proposal.shape
 
     def _go_on(self, proposal: Proposal, status: int, body: Any) -> None:
         """Choose what comes after a request that was not understood."""
@@ -277,27 +281,11 @@ class Hunt:
             self.memory.refused.setdefault(self._message_type, set()).add(proposal.shape)
         self._names.pop(0)
 
-    @property
-    def may_ask_again(self) -> bool:
-        """Whether a request that was refused for a rate may be sent once more; the one of an excused try may not."""
-        return self._only is None
-
-    def ask_again(self) -> None:
-        """The last proposal was refused for a rate limit, which is over by now: propose it again."""
-        self.rate_limited = False
-        if self._last_method == GAME_START:
-            self.memory.begun = None
-        elif self._last_method == PING:
-            self._pings_next = True
-        elif self._last_method != LIST_TOOLS:
-            self.take_back()
-
     def take_back(self) -> None:
         """The last proposal did not arrive: propose it again."""
         self._under_way = None
         self._tried.discard(self._last_mark)
-        self._count -= 1
-        self._shapes_sent -= 1
+        self.count -= 1
 
     def give_up(self, proposal: Proposal) -> None:
         """The connection broke over this request: go on with the next shape, or after a ping with what follows it."""
@@ -334,7 +322,7 @@ class Hunt:
     def _gives_in(self, body: Any) -> bool:
         """If the agent objects to something that we can leave out, change or do first, do so; whether it does."""
         memory = self.memory
-        may_ping = self._patient and self._only is None and self._message_type != MessageType.GAME_OVER
+        may_ping = self._patient and self._message_type != MessageType.GAME_OVER
         if may_ping and not self._pinged and objections.wants_ping(body):
             self._pings_next = True
             return True

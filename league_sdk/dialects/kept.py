@@ -7,11 +7,17 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
-from league_sdk.dialects.session import Holder, Session
+from league_sdk.dialects.memory import Memory
+from league_sdk.dialects.session import Session
+from league_sdk.protocol.calls import Reply
 
+CALLED_BACK = "called back"
+"""The message that a call is cancelled with when its answer has come by a POST: the call worked."""
 IDLE_S = 120.0
 """Seconds without a call after which a session is ended."""
 END_S = 1.0
@@ -24,7 +30,7 @@ Delete = Callable[[str, Mapping[str, str]], Awaitable[object]]
 
 @dataclass(slots=True)
 class _Kept:
-    holder: Holder
+    holder: Memory
     session: Session
     url: str
     idle_since: float
@@ -51,11 +57,12 @@ class KeptSessions:
         self._delete, self._idle_s, self._end_s, self._now = delete, idle_s, end_s, now
         self._kept: dict[int, _Kept] = {}
         self._tending: asyncio.Task[None] | None = None
+        self._requests: set[asyncio.Task[Reply]] = set()
 
     def __len__(self) -> int:
         return len(self._kept)
 
-    def use(self, holder: Holder, url: str, *, limit_s: float = 0.0) -> None:
+    def use(self, holder: Memory, url: str, *, limit_s: float = 0.0) -> None:
         """Note that a holder's session is used, or has just been opened, at an address; needs a running event loop.
 
         A session that it replaces is forgotten: its server has said that it is over. A session that an agent gave over
@@ -71,7 +78,30 @@ class KeptSessions:
         if self._tending is None or self._tending.done():
             self._tending = asyncio.create_task(self._tend())
 
-    async def drop(self, holder: Holder) -> None:
+    async def call(self, holder: Memory, url: str, request: Coroutine[Any, Any, Reply], *, limit_s: float) -> Reply:
+        """Await a request of at most ``limit_s`` seconds, in the session of a holder if it has one, at an address.
+
+        If this is cancelled with :data:`CALLED_BACK`, the request ends by itself.
+        """
+        self.use(holder, url, limit_s=limit_s)
+        task = asyncio.create_task(request)
+        self._requests.add(task)
+        task.add_done_callback(partial(self._ended, holder, url))
+        try:
+            return await asyncio.shield(task)
+        except asyncio.CancelledError as cancelled:
+            if cancelled.args != (CALLED_BACK,):
+                task.cancel()
+            raise
+
+    def _ended(self, holder: Memory, url: str, task: asyncio.Task[Reply]) -> None:
+        self._requests.discard(task)
+        self.use(holder, url)
+        if not task.cancelled():
+            # Retrieve the exception, so that asyncio does not log it as unhandled.
+            task.exception()
+
+    async def drop(self, holder: Memory) -> None:
         """End the session of a holder that the caller gives up."""
         await self._end([session] if (session := self._kept.get(id(holder))) is not None else [])
 
@@ -81,7 +111,10 @@ class KeptSessions:
         await self._end([one for one in self._kept.values() if one.idle_since <= before])
 
     async def aclose(self) -> None:
-        """End all sessions, within ``end_s`` seconds."""
+        """Cancel the requests, and end all sessions, within ``end_s`` seconds."""
+        for task in list(self._requests):
+            task.cancel()
+        await asyncio.gather(*self._requests, return_exceptions=True)
         if self._tending is not None:
             self._tending.cancel()
             await asyncio.gather(self._tending, return_exceptions=True)

@@ -11,11 +11,15 @@ import re
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from league_sdk.dialects.mirrored import as_header
 from league_sdk.protocol import PROTOCOL_VERSION, rpc
+from league_sdk.protocol.calls import Reply
 from league_sdk.protocol.errors import NotJson
+
+if TYPE_CHECKING:
+    from league_sdk.dialects.memory import Memory
 
 MCP_VERSION = "2025-06-18"
 """The MCP version that we offer; a server may answer with another."""
@@ -82,45 +86,15 @@ class Session:
         return {**request, "params": whole}, self.headers() | headers
 
 
-class Answered(Protocol):
-    """What this module and the driver of a hunt need of an HTTP reply."""
-
-    @property
-    def status(self) -> int: ...
-    @property
-    def body(self) -> Any: ...
-    @property
-    def headers(self) -> Mapping[str, str]: ...
-    @property
-    def problem(self) -> str: ...
-    @property
-    def text(self) -> str: ...
-    @property
-    def way(self) -> str: ...
-
-
-class Holder(Protocol):
-    """Holds the session of one server: :class:`league_sdk.dialects.memory.Memory`."""
-
-    session: Session | None
-    sessions: int
-    wants_session: bool
-
-    def mirrored(self, name: str, values: Mapping[str, Any]) -> Mapping[str, str]: ...
-
-
-R = TypeVar("R", bound=Answered)
 MAX_USELESS_SESSIONS = 3
 """After this many sessions in a row that did not help, no more are opened."""
-
-
-Send = Callable[[Any, Session | None], Awaitable[R]]
+Send = Callable[[Any, Session | None], Awaitable[Reply]]
 """Sends a body, prepared for a session if there is one."""
 
 
 def sender(
-    post: Callable[..., Awaitable[R]], *, limit_s: float, now: Callable[[], float], mirror: Mirror | None = None
-) -> Send[R]:
+    post: Callable[..., Awaitable[Reply]], *, limit_s: float, now: Callable[[], float], mirror: Mirror | None = None
+) -> Send:
     """What sends bodies one after the other, all of them within one limit.
 
     Args:
@@ -131,7 +105,7 @@ def sender(
     """
     end = now() + limit_s
 
-    async def send(content: Any, session: Session | None) -> R:
+    async def send(content: Any, session: Session | None) -> Reply:
         prepared, headers = (content, None) if session is None else session.prepared(content, mirror)
         return await post(prepared, limit_s=max(0.001, end - now()), headers=headers)
 
@@ -139,14 +113,14 @@ def sender(
 
 
 async def through(
-    post: Callable[..., Awaitable[R]],
+    post: Callable[..., Awaitable[Reply]],
     body: Any,
-    holder: Holder,
+    holder: Memory,
     next_id: Callable[[], int],
     *,
     limit_s: float,
     now: Callable[[], float] = time.monotonic,
-) -> R:
+) -> Reply:
     """Send a body; if the server wants a session first, open one and send the body, again if it was sent before.
 
     Args:
@@ -157,7 +131,7 @@ async def through(
         now: monotonic seconds.
     """
     send = sender(post, limit_s=limit_s, now=now, mirror=holder.mirrored)
-    reply: R | None = None
+    reply: Reply | None = None
     if holder.session is not None or not holder.wants_session:
         reply = await send(body, holder.session)
         if not is_wanted(reply.status, reply.body):
@@ -176,7 +150,7 @@ async def through(
     return again
 
 
-async def open_session(send: Send[R], next_id: Callable[[], int], version: str = MCP_VERSION) -> Session | None:
+async def open_session(send: Send, next_id: Callable[[], int], version: str = MCP_VERSION) -> Session | None:
     """Agree on a version with a server by ``initialize``, at most twice, and confirm it.
 
     Args:

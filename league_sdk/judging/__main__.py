@@ -12,13 +12,13 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from league_sdk import collector, log_files, tracing
+from league_sdk import collector, log_files, tracing, watchdog
 from league_sdk.judging import dry_run
 from league_sdk.judging.door.dialled import LineKeeper
 from league_sdk.judging.door.keeper import DoorKeeper, bind
 from league_sdk.judging.door.server import RefereeServer
 from league_sdk.judging.journal import Journal
-from league_sdk.judging.worker.league_link import LeagueLink, RefereeMeta, Refused
+from league_sdk.judging.worker.league_link import LeagueLink, Refused, referee_meta
 from league_sdk.judging.worker.match_runner import Dependencies
 from league_sdk.judging.worker.referee import Referee
 from league_sdk.open_files import raise_file_limit
@@ -79,11 +79,11 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 async def run(options: argparse.Namespace) -> int:
     """Listen, register, play until told to stop."""
-    endpoint = "" if options.dial_out else options.endpoint or f"http://{options.host}:{options.port}/mcp"
-    meta = RefereeMeta(
+    host = f"[{options.host}]" if ":" in options.host else options.host
+    endpoint = "" if options.dial_out else options.endpoint or f"http://{host}:{options.port}/mcp"
+    meta = referee_meta(
         display_name=options.name,
         contact_endpoint=endpoint or None,
-        delivery=None if endpoint else "websocket",
         game_types=list(games()),
         max_concurrent_matches=options.max_concurrent,
         registration_code=os.environ.get("LEAGUE_REFEREE_KEY", ""),
@@ -111,12 +111,14 @@ async def run(options: argparse.Namespace) -> int:
         loop.add_signal_handler(signal_number, stop.set)
     if options.exit_with_parent:
         loop.add_reader(sys.stdin.fileno(), _exit_with_parent)
+    watching = watchdog.watch(loop)
     work = asyncio.create_task(_work(link, referee, journal, options.name, stop))
     await stop.wait()
     if link.identity is not None:
         await referee.drain(DRAIN_TIMEOUT_S)
     work.cancel()
-    await asyncio.gather(work, return_exceptions=True)
+    watching.cancel()
+    await asyncio.gather(work, watching, return_exceptions=True)
     await door.aclose()
     await referee.aclose()
     await link.aclose()

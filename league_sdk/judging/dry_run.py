@@ -67,7 +67,7 @@ class _ScriptedPlayers:
         self._silent = silent
         self.violations: list[str] = []
 
-    async def ask(self, seat: Seat, message: dict[str, Any], *, limit_s: float, only: object = None) -> CallResult:
+    async def ask(self, seat: Seat, message: dict[str, Any], *, limit_s: float, first: object = None) -> CallResult:
         self._check(message)
         if seat.player_id in self._silent:
             await self._clock.sleep(limit_s)

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from league_sdk.ledger.canonical import canonical
+from league_sdk.ledger.canonical import canonical, plain
 from league_sdk.ledger.kinds import private_part, public_part
 
 BEGINNING = "0" * 64
@@ -32,6 +32,16 @@ class Broken(Exception):
     def __init__(self, place: str, *, problem: str, seen: object, expected: object, seq: int | None = None) -> None:
         super().__init__(f"{place}: {problem} Seen: {short(seen)}. Expected: {short(expected)}.")
         self.seq = seq
+
+
+def require(place: str, seen: object, expected: object, problem: str = "the events say something else.") -> None:
+    """Require that two values are the same JSON: 1, true and "1" are three values.
+
+    Raises:
+        Broken: they are not.
+    """
+    if canonical(plain(seen)) != canonical(plain(expected)):
+        raise Broken(place, problem=problem, seen=seen, expected=expected)
 
 
 class Link(NamedTuple):

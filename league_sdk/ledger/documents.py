@@ -2,8 +2,8 @@
 
 ``leaguesite.ledger/1`` is the public ledger (:class:`Page`). ``leaguesite.league/1`` is the whole league as the desk
 exports it (:class:`Export`): its events have their private parts and salts (of an erased part, its hash), so every
-digest is made from what they say. It has no table; beside the events are the rows of its matches, which must agree with
-the results in the events.
+digest is made from what they say. It has no table; beside the events are the rows of its players, rounds, matches and
+corrections, which must agree with the events (:mod:`league_sdk.ledger.rows`).
 """
 
 from __future__ import annotations
@@ -44,9 +44,10 @@ class Points(_Part):
 
 
 class Line(_Part):
-    """A line of the table as the site shows it."""
+    """A line of the table as the site shows it; earlier versions had no ``tied_rank``."""
 
     rank: Whole
+    tied_rank: Whole | None = None
     player_id: Text
     display_name: Text
     played: Whole
@@ -99,6 +100,8 @@ class _League(_Part):
     game_type: Text
     settings: dict[str, Any]
     left_out: dict[str, Any] = {}
+    out: dict[str, dict[str, Any]]
+    event_seq: Annotated[int, Field(ge=0, le=_MAX_NUMBER)]
     ledger_head: str = ""
 
 
@@ -117,26 +120,21 @@ class _Event(_Part):
     salt: str = ""
 
 
-class MatchRow(_Part):
-    """A match as the database has it; ``status`` is empty without a result."""
-
-    match_id: Text
-    status: Text
-    winner: Text | None
-
-
 class Export(_Part):
     """A whole league as the desk exports it.
 
     Attributes:
-        people: whether it names people; an export that does not lacks the events that are not public.
+        people: whether it names people; an export of an earlier version that does not lacks the events that are not
+            public.
     """
 
     people: bool
     league: _League
     agents: list[_Agent]
+    rounds: list[dict[str, Any]]
     events: list[_Event]
-    matches: list[MatchRow]
+    corrections: list[dict[str, Any]]
+    matches: list[dict[str, Any]]
 
     @property
     def is_chained(self) -> bool:
@@ -163,7 +161,7 @@ class Export(_Part):
             "display_name": league.display_name,
             "game_type": league.game_type,
             "head": league.ledger_head,
-            "last_seq": max((event.seq for event in self.events), default=0),
+            "last_seq": league.event_seq,
             "events": [_ledger_event(league.league_id, event) for event in self.events],
             "next": None,
             "scoring": points,

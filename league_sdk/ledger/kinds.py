@@ -67,10 +67,14 @@ class EventKind(StrEnum):
     LOBBY_JOINED = "lobby_joined", {"players": int}
     PLAYER_REGISTERED = "player_registered", _PLAYER
     PLAYER_ADDED = "player_added", _PLAYER
+    PLAYER_MOVED = "player_moved", _PLAYER
+    CROWD_LET_IN = "crowd_let_in"
+    PLAYER_RENAMED = "player_renamed", _PLAYER
     LEFT_OUT = "left_out", {"players": str}
     SCHEDULE_MADE = "schedule_made", {"players": int, "rounds": int, "scoring": dict, "game_type": str, "names": dict}
     SETTINGS_CHANGED = "settings_changed", {"scoring": dict}
     AUTO_ADVANCE_ON = "auto_advance_on"
+    AUTO_ADVANCE_OFF = "auto_advance_off"
     ROUND_STARTED = "round_started", {"round_id": int, "draw_commitments": dict}
     DRAW_COMMITTED = "draw_committed", {"match_id": str, "draw_commitments": dict, "plays": dict}
     ROUND_OPENED = "round_opened", {"round_id": int}
@@ -80,6 +84,7 @@ class EventKind(StrEnum):
     MATCH_HELD = "match_held", _ATTEMPT
     MATCH_RELEASED = "match_released", {"match_id": str}
     PAUSED = "paused"
+    PAUSED_AS_ABSENT = "paused_as_absent", {"round_id": int, "absent": int, "called": int}
     RESUMED = "resumed"
     PLAYED_AGAIN = "played_again", {"match_id": str, "champion": dict | None, "champions": list}
     LEAGUE_COMPLETED = "league_completed", {"champion": dict | None, "champions": list}

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import json
 import re
 import ssl
 import time
-import zipfile
-import zlib
-from collections import Counter
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 from urllib.parse import urlencode, urlsplit, urlunsplit
 
 import httpx
 
 from league_sdk.ledger.chain import short
 from league_sdk.ledger.documents import LEAGUE_FILE
+from league_sdk.ledger.packed import ZIP, decode, unpack
 from league_sdk.ledger.verify import NotALedger
 from league_sdk.protocol import SDK_VERSION
 from league_sdk.typed_addresses import read_address
@@ -38,7 +35,6 @@ _HEADERS = {
     # Compressed answers are not wanted: only the size of what is sent is limited, and it could unpack to gigabytes.
     "Accept-Encoding": "identity",
 }
-_ZIP = b"PK\x03\x04"
 EXAMPLE = "https://site/leagues/league_2025_even_odd/"
 _LEAGUE = re.compile(r"^(?P<before>.*?)(?:/api)?/leagues/(?P<id>[A-Za-z0-9][A-Za-z0-9_-]*)(?:/.*)?$")
 
@@ -47,7 +43,8 @@ def read(source: str, *, fetch: Callable[[str, int], bytes] | None = None) -> An
     """Read and decode a whole ledger, or a whole league as the desk exports it.
 
     Args:
-        source: a file (JSON, or the ZIP file of an export), or the URL of the league's board or ledger.
+        source: a file (JSON, or the ZIP file of an export), the folder that this was unpacked to, or the URL of the
+            league's board or ledger.
         fetch: returns the body of a URL, of at most the given number of bytes; None for HTTP.
 
     Raises:
@@ -58,7 +55,8 @@ def read(source: str, *, fetch: Callable[[str, int], bytes] | None = None) -> An
             return _read_site(source, fetch)
         with make_client() as http:
             return _read_site(source, _Fetch(http, time.monotonic).get)
-    return _decoded(_read_file(Path(source)), source)
+    path = Path(source)
+    return _decoded(_read_file(path / LEAGUE_FILE if path.is_dir() else path), source)
 
 
 def address_of(url: str) -> str:
@@ -82,27 +80,15 @@ def address_of(url: str) -> str:
 def _read_file(path: Path) -> bytes:
     try:
         with path.open("rb") as file:
-            first_bytes = file.read(len(_ZIP))
+            is_zip = file.read(len(ZIP)) == ZIP
             file.seek(0)
-            data = file.read(MAX_BYTES + 1) if first_bytes != _ZIP else _unpacked(file)
+            data = unpack(file, MAX_BYTES) if is_zip else file.read(MAX_BYTES + 1)
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or error
         raise NotALedger(f"{short(path)} cannot be read: {why}.") from None
     if len(data) > MAX_BYTES:
         raise NotALedger(f"{short(path)} is larger than {MAX_BYTES // 2**20} MB.")
     return data
-
-
-def _unpacked(file: BinaryIO) -> bytes:
-    """The league's document from a ZIP file; if it is too large, one byte more than is accepted."""
-    try:
-        with zipfile.ZipFile(file) as zip_file, zip_file.open(LEAGUE_FILE) as packed:
-            # Do not trust the size that the ZIP file declares: it may be a zip bomb.
-            return packed.read(MAX_BYTES + 1)
-    except KeyError:
-        raise ValueError(f"the ZIP file has no {LEAGUE_FILE} in it") from None
-    except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, NotImplementedError) as error:
-        raise ValueError(f"the ZIP file cannot be unpacked ({short(error)})") from None
 
 
 def _read_site(source: str, fetch: Callable[[str, int], bytes]) -> Any:
@@ -182,22 +168,6 @@ class _Fetch:
 
 def _decoded(body: bytes, where: str) -> Any:
     try:
-        return json.loads(body.decode("utf-8-sig"), parse_constant=_no_constant, object_pairs_hook=_unique)
-    except RecursionError:
-        raise NotALedger(f"{short(where)} is nested too deeply.") from None
+        return decode(body)
     except ValueError as error:
-        raise NotALedger(f"{short(where)} is not JSON in UTF-8: {short(error)}.") from None
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Refuse an object with a repeated name: another reader might use the value that was not checked here."""
-    counted = Counter(name for name, _value in pairs)
-    for name, count in counted.items():
-        if count > 1:
-            raise ValueError(f"{short(name)!r} stands twice in one object")
-    return dict(pairs)
-
-
-def _no_constant(name: str) -> Any:
-    """Refuse NaN and Infinity, which Python's decoder would take."""
-    raise ValueError(f"{name} is not a JSON number")
+        raise NotALedger(f"{short(where)} is not JSON in UTF-8 that can be read: {short(error)}.") from None

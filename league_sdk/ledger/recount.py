@@ -31,7 +31,9 @@ class Recount:
     Attributes:
         counted: how many draws, seals and so on were checked or could not be checked, by name.
         scoring: the points in force according to the events; None when no event has them (older events).
-        names: display names by player id according to the schedule; None when it has none.
+        names: display names by player id according to the schedule and the renamings since; None when it has none.
+        frozen_after: the last round that the public sees, while the board is frozen.
+        out: who is out of the league, by player: ``withdrawn`` or ``disqualified``.
         results: the results that count, by match.
     """
 
@@ -44,10 +46,11 @@ class Recount:
         self.counted: Counter[str] = Counter()
         self.scoring: Scoring | None = None
         self.names: dict[str, str] | None = None
+        self.frozen_after: int | None = None
         self._begun = False
         self.results: dict[str, Result] = {}
         self._points: dict[str, int] = {}
-        self._out: dict[str, str] = {}
+        self.out: dict[str, str] = {}
         self._commitments: dict[str, str] = {}
         self._plays: dict[str, int] = {}
         """By match: 1, and one more for each replay by the instructor. All attempts of one play have the same seed."""
@@ -76,7 +79,7 @@ class Recount:
     def players(self) -> set[str]:
         """Everyone who has a result, was given or lost points, or was withdrawn or disqualified."""
         played = {player for result in self.results.values() for player in (result.player_a, result.player_b)}
-        return {*played, *self._points, *self._out}
+        return {*played, *self._points, *self.out}
 
     def rows(self, names: Mapping[str, str], scoring: Scoring) -> list[Row]:
         """The table.
@@ -86,7 +89,7 @@ class Recount:
             scoring: the points of the league.
         """
         results = sorted(self.results.values(), key=lambda result: result.round_number)
-        return table(names, results, scoring, points=self._points, out=self._out)
+        return table(names, results, scoring, points=self._points, out=self.out)
 
     def _add(self, public: Mapping[str, Any], kind: str, data: Mapping[str, Any]) -> None:
         if "scoring" in data:
@@ -95,6 +98,10 @@ class Recount:
             raise _broken(public, "it names another game than the export.", data["game_type"], self.game_type)
         if "names" in data:
             self.names = {str(code): str(name) for code, name in data["names"].items()}
+        if kind == EventKind.PLAYER_RENAMED and data["player_id"] in (self.names or {}):
+            self.names = {**(self.names or {}), data["player_id"]: str(data["name"])}
+        if kind in (EventKind.FROZEN, EventKind.UNVEILED):
+            self.frozen_after = data.get("after_round")
         self._commit(public, data)
         if kind == EventKind.MATCH_FINISHED:
             self._finish(public, data)
@@ -138,9 +145,9 @@ class Recount:
             self._points[player_id] = self._points.get(player_id, 0) + _integer(points)
         for player_id, reason in data.get("out", {}).items():
             if reason is None:
-                self._out.pop(player_id, None)
+                self.out.pop(player_id, None)
             else:
-                self._out[player_id] = str(reason)
+                self.out[player_id] = str(reason)
 
     def _set_result(self, match_id: str, data: Mapping[str, Any]) -> None:
         first, second = data["players"]

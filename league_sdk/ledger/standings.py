@@ -105,6 +105,19 @@ def give_ranks(rows: Sequence[Row]) -> None:
         rank += len(tied)
 
 
+def decided(rows: Iterable[Row]) -> bool:
+    """Whether any match that counts was won or drawn; if none was, nobody has earned a place."""
+    return any(row.wins or row.draws for row in rows)
+
+
+def champions(rows: Sequence[Row]) -> list[Row]:
+    """Everyone who has won a league with this final table: ``tied_rank`` 1 (ruling, section 14).
+
+    Nobody if no match was :func:`decided`, whatever points corrections gave; never somebody who is disqualified.
+    """
+    return [row for row in rows if row.tied_rank == 1 and row.out != DISQUALIFIED] if decided(rows) else []
+
+
 def for_people(rows: Iterable[Row]) -> list[Row]:
     """The rows of a table as pages list them: among those who are tied, technical losers come last."""
     shown: list[Row] = []

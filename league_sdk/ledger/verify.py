@@ -8,11 +8,14 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
+from league_sdk.ledger import unproven
 from league_sdk.ledger.canonical import canonical
-from league_sdk.ledger.chain import Broken, Link, describe, short, walk
-from league_sdk.ledger.documents import LEAGUE_FORMAT, Export, LedgerEvent, Line, MatchRow, Page, Points, Public
+from league_sdk.ledger.chain import Broken, Link, describe, require, short, walk
+from league_sdk.ledger.documents import LEAGUE_FORMAT, Export, LedgerEvent, Page, Public
+from league_sdk.ledger.kinds import EventKind
 from league_sdk.ledger.recount import Recount
-from league_sdk.ledger.standings import Row, Scoring
+from league_sdk.ledger.rows import check_rows, some
+from league_sdk.ledger.standings import Scoring
 
 MAX_EVENTS = 1_000_000
 
@@ -35,12 +38,13 @@ class Verified:
         frozen_after_round: the last round that the public sees; None without a freeze.
         points_in_chain: whether the points of the league are in the chain, not only in the document.
         players_in_chain: whether the players of the league are in the chain, not only in the document.
-        table_shown: whether a table was compared; otherwise the results beside the events were compared.
+        table_shown: whether a table was compared; otherwise the rows beside the events were compared.
         counted: by name, how many facts were checked, and how many could not be, because older events do not have them.
+        doubts: what of this very document cannot be proven although other ledgers prove it, in words.
+        unproven: everything that nothing proves, in words; begins with ``doubts``.
     """
 
     league_id: str
-    display_name: str
     head: str
     events: int
     last_seq: int
@@ -50,6 +54,8 @@ class Verified:
     players_in_chain: bool
     table_shown: bool
     counted: Mapping[str, int] = field(default_factory=dict)
+    doubts: tuple[str, ...] = ()
+    unproven: tuple[str, ...] = ()
 
 
 def verify(document: Any, *, head: str | None = None) -> Verified:
@@ -65,82 +71,68 @@ def verify(document: Any, *, head: str | None = None) -> Verified:
         Broken: names the first wrong event, or else what differs from the events: a line of the table, a result, the
             points, the head.
     """
-    if isinstance(document, dict) and document.get("format") == LEAGUE_FORMAT:
-        return _verify_export(_read(Export, document, "the export"), head)
-    page: Page = _read(Page, document, "the export")
-    if page.next is not None:
-        raise NotALedger("The export is one page of several: take all of them, or give the league's address.")
-    if page.scoring is None or page.table is None:
-        raise NotALedger("The export has no table: take it from the first page on.")
-    links, digests = _chain(page)
-    recount = _recount(page, links)
-    _check_table(page.table, recount, _check_scoring(page.scoring, recount))
-    return _verified(page, links, digests, recount, head)
-
-
-def _verify_export(whole: Export, head: str | None) -> Verified:
-    if not whole.is_chained:
-        raise NotALedger("The export is older than the ledger: its events have no digests.")
+    exported = isinstance(document, dict) and document.get("format") == LEAGUE_FORMAT
+    whole: Export | None = _read(Export, document, "the export") if exported else None
+    page = _page(document, whole)
+    links = _links(page)
     try:
-        page: Page = _read(Page, whole.ledger(), "the export")
-    except ValueError as error:
-        raise NotALedger(f"The export cannot be read: {short(error)}.") from None
-    try:
-        links, digests = _chain(page)
+        digests = walk(links, league_id=page.league_id, head=page.head)
     except Broken as broken:
-        if whole.people:
+        if whole is None or whole.people:
             raise
         raise NotALedger(
-            "The export was made without people, which leaves events out: take the one with people, or the league's"
-            f" public ledger. {broken}"
+            "The export was made without people, which leaves events out if an earlier version made it: take the one"
+            f" with people, or the league's public ledger. {broken}"
         ) from None
-    recount = _recount(page, links)
-    if page.scoring is not None:
-        _check_scoring(page.scoring, recount)
-    _check_names(whole.names, recount)
-    _check_results(whole.matches, recount)
-    return _verified(page, links, digests, recount, head)
-
-
-def _chain(page: Page) -> tuple[list[Link], list[str]]:
-    """The events and their verified digests."""
-    if len(page.events) > MAX_EVENTS:
-        raise NotALedger(f"The export has more than {MAX_EVENTS} events.")
-    links = _links(page)
-    return links, walk(links, league_id=page.league_id, head=page.head)
-
-
-def _recount(page: Page, links: list[Link]) -> Recount:
     recount = Recount(page.game_type)
     for event in links:
         recount.add(event.public)
-    return recount
-
-
-def _verified(page: Page, links: list[Link], digests: list[str], recount: Recount, head: str | None) -> Verified:
-    kept_at = None
-    if head is not None:
-        if head not in digests:
-            raise Broken(
-                "the head that you kept",
-                problem="no event of this ledger has that digest: what was before it has been changed.",
-                seen=f"{len(digests)} events, none with it",
-                expected=head,
-            )
-        kept_at = links[digests.index(head)].public["seq"]
+    last_seq = links[-1].public["seq"] if links else 0
+    doubts = _check_export(whole, page, recount) if whole is not None else _check_table(page, recount)
+    if page.last_seq != last_seq:
+        doubts.append(f"the number of the last event as the document states it, {page.last_seq}: it is {last_seq}")
     return Verified(
         league_id=page.league_id,
-        display_name=page.display_name,
         head=page.head,
         events=len(links),
-        last_seq=links[-1].public["seq"] if links else 0,
-        kept_at=kept_at,
+        last_seq=last_seq,
+        kept_at=links[_find(head, digests)].public["seq"] if head is not None else None,
         frozen_after_round=page.frozen_after_round,
         points_in_chain=recount.scoring is not None,
         players_in_chain=recount.names is not None,
         table_shown=page.table is not None,
         counted=recount.counted,
+        doubts=tuple(doubts),
+        unproven=(*doubts, *unproven.in_words(document, page, recount)),
     )
+
+
+def _page(document: Any, whole: Export | None) -> Page:
+    """The public ledger of a document."""
+    if whole is not None and not whole.is_chained:
+        raise NotALedger("The export is older than the ledger: its events have no digests.")
+    try:
+        page: Page = _read(Page, document if whole is None else whole.ledger(), "the export")
+    except ValueError as error:
+        raise NotALedger(f"The export cannot be read: {short(error)}.") from None
+    if page.next is not None:
+        raise NotALedger("The export is one page of several: take all of them, or give the league's address.")
+    if whole is None and (page.scoring is None or page.table is None):
+        raise NotALedger("The export has no table: take it from the first page on.")
+    if len(page.events) > MAX_EVENTS:
+        raise NotALedger(f"The export has more than {MAX_EVENTS} events.")
+    return page
+
+
+def _find(head: str, digests: list[str]) -> int:
+    if head not in digests:
+        raise Broken(
+            "the head that you kept",
+            problem="no event of this ledger has that digest: what was before it has been changed.",
+            seen=f"{len(digests)} events, none with it",
+            expected=head,
+        )
+    return digests.index(head)
 
 
 def _read(model: type[BaseModel], value: Any, what: str) -> Any:
@@ -168,68 +160,51 @@ def _links(page: Page) -> list[Link]:
     return links
 
 
-def _check_scoring(shown: Points, recount: Recount) -> Scoring:
-    scoring = Scoring(shown.win, shown.draw, shown.loss, shown.technical_loss)
-    if recount.scoring is not None and recount.scoring != scoring:
-        raise Broken(
-            "the points of the league",
-            problem="they are not those that the last event about them has.",
-            seen=scoring,
-            expected=recount.scoring,
-        )
+def _check_scoring(page: Page, recount: Recount) -> Scoring:
+    scoring = Scoring(**page.scoring.model_dump()) if page.scoring is not None else Scoring()
+    require("the points of the league", scoring, recount.scoring or scoring)
     return scoring
 
 
-def _check_table(lines: list[Line], recount: Recount, scoring: Scoring) -> None:
+def _check_table(page: Page, recount: Recount) -> list[str]:
+    lines = page.table or []
     names = {line.player_id: line.display_name for line in lines}
-    if len(names) != len(lines):
-        raise Broken("the table", problem="a player is in it twice.", seen=len(lines), expected=len(names))
-    _check_names(names, recount)
-    for line, row in zip(lines, recount.rows(names, scoring), strict=True):
-        expected = _line(row)
-        seen = line.model_dump()
-        if seen != expected:
-            name = next(name for name in expected if seen[name] != expected[name])
-            raise Broken(
-                f"the table, line {row.rank}, {name}",
-                problem="the events add up to something else.",
-                seen=seen[name],
-                expected=expected[name],
-            )
+    require("the table", len(lines), len(names), "a player is in it twice.")
+    require("the freeze", page.frozen_after_round, recount.frozen_after)
+    doubts = _check_names(names, recount)
+    for line, row in zip(lines, recount.rows(names, _check_scoring(page, recount)), strict=True):
+        for name, seen in line.model_dump(exclude_unset=True).items():
+            expected = getattr(row, name)
+            require(f"the table, line {row.rank}, {name}", seen, expected, "the events add up to something else.")
+    return doubts
 
 
-def _check_names(names: dict[str, str], recount: Recount) -> None:
-    if recount.names is not None and recount.names != names:
-        code = min(set(recount.names.items()) ^ set(names.items()))[0]
-        raise Broken(
-            f"the table, player {short(code)}",
-            problem="its players are not those that the schedule has.",
-            seen=names.get(code),
-            expected=recount.names.get(code),
-        )
-    missing = recount.players - set(names)
-    if missing:
-        raise Broken(
-            f"the table, player {short(min(missing))}",
-            problem="an event has results or points of this player.",
-            seen="no line",
-            expected="one",
-        )
+def _check_export(whole: Export, page: Page, recount: Recount) -> list[str]:
+    _check_scoring(page, recount)
+    made = [event.data for event in whole.events if event.kind == EventKind.SCHEDULE_MADE]
+    require("the list agents", len(whole.agents), len({(agent.kind, agent.code) for agent in whole.agents}))
+    doubts = _check_names(whole.names, recount, strict=any(data.get("renamed_by_events") for data in made))
+    try:
+        return doubts + check_rows(whole, recount.out)
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        raise NotALedger(f"A row, or the event that it follows from, lacks a field: {short(error)}.") from None
 
 
-def _check_results(rows: list[MatchRow], recount: Recount) -> None:
-    shown = {row.match_id: (row.status, row.winner) for row in rows if row.status}
-    for match_id in sorted(shown.keys() | recount.results.keys()):
-        counted = recount.results.get(match_id)
-        expected = (counted.status, counted.winner) if counted is not None else None
-        if shown.get(match_id) != expected:
-            raise Broken(
-                f"the result of match {short(match_id)}",
-                problem="the events say something else.",
-                seen=shown.get(match_id) or "none",
-                expected=expected or "none",
-            )
+def _check_names(names: dict[str, str], recount: Recount, *, strict: bool = False) -> list[str]:
+    """Compare who plays; returns whose names the events tell otherwise.
 
-
-def _line(row: Row) -> dict[str, Any]:
-    return {name: getattr(row, name) for name in Line.model_fields}
+    Args:
+        names: display names by id, as they are shown.
+        recount: what follows from the events.
+        strict: whether every renaming is an event, so that no other name is honest.
+    """
+    known = names if recount.names is None else recount.names
+    renamed = [code for code in sorted(known.keys() & names.keys()) if known[code] != names[code]]
+    for code in sorted(known.keys() ^ names.keys()) + renamed * strict:
+        problem = "its players are not those that the schedule has."
+        require(f"the table, player {short(code)}", names.get(code), known.get(code), problem)
+    for code in sorted(recount.players - names.keys()):
+        problem = "an event has results or points of this player."
+        raise Broken(f"the table, player {short(code)}", problem=problem, seen="no line", expected="one")
+    names_then = [f"{code} ({names[code]}, in the events {known[code]})" for code in renamed]
+    return [f"the display names of {some(names_then)}: earlier versions recorded no renaming"] if renamed else []

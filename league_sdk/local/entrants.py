@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from league_sdk.asking.call_result import CallResult
+from league_sdk.broadcasts import Teller
 from league_sdk.judging.match.brief import Seat, Standings
 from league_sdk.ledger.standings import Row
-from league_sdk.local.telling import LEAGUE_ID, Teller
 from league_sdk.player.agent import Player
 from league_sdk.player.mistakes import Mistake, describe
 from league_sdk.protocol import rpc
@@ -23,6 +23,7 @@ from league_sdk.protocol.tokens import new_token
 from league_sdk.strategies.base import Strategy
 
 ENDPOINT = "http://127.0.0.1/mcp"
+LEAGUE_ID = "local"
 """The address in messages where one is required; nobody listens there, as players are called in this process."""
 BROADCAST_TIMEOUT_S = 5.0
 """How long a player may take to answer a message around its matches, such as ROUND_ANNOUNCEMENT."""
@@ -92,7 +93,7 @@ class Entrant:
     @property
     def teller(self) -> Teller:
         """Builds the league's messages to this player."""
-        return Teller(self.player_id, self.player.league_token)
+        return Teller(self.player_id, self.player.league_token, LEAGUE_ID)
 
     def seat(self, role: str, row: Row) -> Seat:
         """The entrant's seat in a match."""

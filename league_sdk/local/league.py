@@ -10,14 +10,14 @@ from typing import Any
 
 from league_sdk.asking.call_result import CallResult
 from league_sdk.asking.clock import Clock
+from league_sdk.broadcasts import Pairing
 from league_sdk.judging.match.brief import Brief, Seat
 from league_sdk.judging.match.conversation import Conversation
 from league_sdk.judging.match.ending import Verdict
 from league_sdk.judging.match.log import MatchLog
 from league_sdk.judging.match.play import play_match
 from league_sdk.ledger.standings import Result, Row, Scoring, count, give_ranks, order
-from league_sdk.local.entrants import BROADCAST_TIMEOUT_S, ENDPOINT, Entrant
-from league_sdk.local.telling import LEAGUE_ID, Pairing
+from league_sdk.local.entrants import BROADCAST_TIMEOUT_S, ENDPOINT, LEAGUE_ID, Entrant
 from league_sdk.protocol.league_settings import LeagueSettings
 from league_sdk.protocol.messages import ROLES
 from league_sdk.rules.draws import SEED_BYTES, commitment
@@ -118,7 +118,8 @@ class LocalLeague:
                 next_round = number + 1 if number < rounds else None
                 await entrant.call(entrant.teller.round_completed(number, pairings, next_round), BROADCAST_TIMEOUT_S)
         for entrant in self.entrants:
-            await entrant.call(entrant.teller.league_completed(rounds, self.played, self.table()), BROADCAST_TIMEOUT_S)
+            completed = entrant.teller.league_completed(rounds, rounds, self.played, self.table())
+            await entrant.call(completed, BROADCAST_TIMEOUT_S)
 
     def _pairings(self, number: int) -> list[Pairing]:
         """The matches of a round; who begins changes from round to round."""
@@ -153,6 +154,8 @@ class LocalLeague:
             draw_commitment=commitment(seed) if seed is not None else "",
         )
 
-    async def _send(self, seat: Seat, message: dict[str, object], *, limit_s: float, only: object = None) -> CallResult:
-        """Call a player; ``only`` has no effect, as there is just one dialect."""
+    async def _send(
+        self, seat: Seat, message: dict[str, object], *, limit_s: float, first: object = None
+    ) -> CallResult:
+        """Call a player; ``first`` has no effect, as there is just one dialect."""
         return await self._by_id[seat.player_id].call(message, limit_s)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 import secrets
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -25,7 +26,7 @@ from league_sdk.mcp.errors import (
 )
 from league_sdk.mcp.listening import Listeners
 from league_sdk.mcp.registry import Registry
-from league_sdk.mcp.requests import HttpRequest, Mailbox, Message, answered, stream_reply
+from league_sdk.mcp.requests import HttpRequest, Mailbox, Message, RequestId, answered, stream_reply
 from league_sdk.mcp.sessions import Session, Sessions
 from league_sdk.mcp.versions import (
     DEFAULT_HANDSHAKE_VERSION,
@@ -39,6 +40,11 @@ from league_sdk.protocol.dispatch import Reply
 
 logger = logging.getLogger(__name__)
 
+_ASKED = re.compile("ask-[0-9a-f]{16}")
+"""The ids of our own requests."""
+MAX_TOLD_BYTES = 4096
+"""What other processes are told of a session is smaller: whoever sends more answers a form of ours with a book."""
+MAX_TOLD_NUMBER = 2**63
 MAX_ASK_S = 600.0
 """How long a person may take to answer a question."""
 
@@ -111,11 +117,11 @@ class HandshakeEra:
         session = self._session(request)
         if message.response is not None:
             if session is not None and message.id is not None:
-                session.answer(message.id, message.response)
+                self._take_answer(session, message.id, message.response)
             return Reply(202)
         if message.id is None:
             if session is not None and message.method == "notifications/cancelled":
-                session.cancel(message.params.get("requestId"))
+                self._cancel(session, message.params.get("requestId"))
             return Reply(202)
         return await self._request(request, message, session)
 
@@ -156,8 +162,25 @@ class HandshakeEra:
         if session is None:
             raise BadRequest("Mcp-Session-Id is missing.")
         self._stop_telling(session)
-        self._sessions.end(session.id)
+        self._sessions.end(session.id, session.caller)
         return Reply(204)
+
+    def _take_answer(self, session: Session, message_id: RequestId, response: Mapping[str, Any]) -> None:
+        """Hand an answer to whoever asked: here, or in another process."""
+        if message_id in session.asked:
+            session.answer(message_id, response)
+        elif isinstance(message_id, str) and _ASKED.fullmatch(message_id):
+            self._tell_others(session, answer=[message_id, dict(response)])
+
+    def _cancel(self, session: Session, request_id: Any) -> None:
+        if isinstance(request_id, str | int) and request_id not in session.running:
+            self._tell_others(session, cancel=request_id)
+        session.cancel(request_id)
+
+    def _tell_others(self, session: Session, **what: Any) -> None:
+        """Tell other processes what concerns a session, unless it is larger than such a thing has to be."""
+        if len(rpc.dumps(what)) <= MAX_TOLD_BYTES and all(_fits(value) for value in what.values()):
+            self._sessions.tell_others({"session": session.id, "caller": session.caller} | what)
 
     def _stop_telling(self, session: Session) -> None:
         if session.listener is not None:
@@ -166,15 +189,14 @@ class HandshakeEra:
 
     def _session(self, request: HttpRequest) -> Session | None:
         session_id = request.headers.get(SESSION_HEADER)
-        return None if session_id is None else self._sessions.get(session_id)
+        return None if session_id is None else self._sessions.get(session_id, request.caller)
 
     def _initialize(self, request: HttpRequest, message: Message) -> Reply:
         requested, declared = message.params.get("protocolVersion"), message.params.get("capabilities")
         version = requested if requested in HANDSHAKE_VERSIONS else HANDSHAKE_VERSIONS[0]
         names = declared if isinstance(declared, Mapping) else {}
-        session = self._sessions.open(request.caller, version, {name: {} for name in CAPABILITIES if name in names})
-        # Every session is told of changed lists; it need not subscribe to them.
-        session.wanted.lists |= {"tools", "prompts", "resources"}
+        capabilities: dict[str, Any] = {name: {} for name in CAPABILITIES if name in names}
+        session = self._sessions.open(request.caller, version, capabilities, bound=bool(request.principal))
         result = {
             "protocolVersion": version,
             "capabilities": features.capabilities(self._registry, logging_lines=True),
@@ -186,7 +208,12 @@ class HandshakeEra:
     async def _request(self, request: HttpRequest, message: Message, session: Session | None) -> Reply:
         simple = _SIMPLE.get(message.method)
         if simple is not None:
-            return _result(message, simple(self._registry, session, message.params), {})
+            result = simple(self._registry, session, message.params)
+            if session is not None and message.method in _TOLD:
+                # The stream of the session may be open in another process.
+                name, param = _TOLD[message.method]
+                self._tell_others(session, **{name: str(message.params.get(param))})
+            return _result(message, result, {})
         if not features.offers(self._registry, message.method):
             raise MethodNotFound(message.method)
 
@@ -276,3 +303,16 @@ _SIMPLE: dict[str, Callable[[Registry, Session | None, Mapping[str, Any]], dict[
     "resources/subscribe": _subscribe,
     "resources/unsubscribe": _unsubscribe,
 }
+
+
+def _fits(value: Any) -> bool:
+    """Whether a number is one that can be told: the layer takes 64 bits."""
+    return not isinstance(value, int) or abs(value) < MAX_TOLD_NUMBER
+
+
+_TOLD = {
+    "logging/setLevel": ("level", "level"),
+    "resources/subscribe": ("subscribe", "uri"),
+    "resources/unsubscribe": ("unsubscribe", "uri"),
+}
+"""What other processes are told of these requests: under which name, and which of their params."""

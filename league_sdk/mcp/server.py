@@ -144,7 +144,8 @@ def _decoded(request: HttpRequest) -> Any:
     if request.decoded is not NOT_DECODED:
         return request.decoded
     try:
-        rpc.check_http(request.headers.get("content-type", ""), len(request.body))
+        content_type, encoding = (request.headers.get(name, "") for name in ("content-type", "content-encoding"))
+        rpc.check_http(content_type, len(request.body), encoding)
         return rpc.loads(request.body)
     except NotJson as error:
         raise _Unreadable(error.message) from None

@@ -267,7 +267,8 @@ class Player:
 
     async def _move(self, params: Params, options: list[Any], state: Params | None) -> Any:
         """Decide a move. Without a state it is the choice of even_odd, which stays the same for the whole attempt."""
-        key: tuple[str, ...] = (params["match_id"], str(params.get("conversation_id")))
+        # The opponent knows the conversation and may call here, too: with another token it is told another choice.
+        key: tuple[str, ...] = (params["match_id"], str(params.get("conversation_id")), str(params.get("auth_token")))
         once = state is None
         if not once:
             # A game in turns asks many times in one conversation: the position is part of the key.

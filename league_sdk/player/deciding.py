@@ -54,7 +54,7 @@ class Decider:
         """Decide a move; a request that is repeated while the strategy thinks waits for its answer to the first one.
 
         Args:
-            key: the match id, the conversation id, and whatever else distinguishes this request from others.
+            key: the match id, and whatever else distinguishes this request from others.
             options: the allowed moves.
             context: passed on to the strategy.
             once: whether the game has one move per match; the move is then kept until :meth:`forget`.

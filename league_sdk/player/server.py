@@ -122,7 +122,7 @@ def _mcp_server(player: Player, host: str) -> McpServer:
     return McpServer(
         make_registry(player),
         states=States(secrets.token_bytes(32), time.time),
-        sessions=Sessions(time.monotonic),
+        sessions=Sessions(secrets.token_bytes(32), time.time),
         origins=Origins([host.lower()]),
     )
 

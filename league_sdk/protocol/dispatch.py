@@ -36,23 +36,25 @@ class Post:
         body: the body as received.
         content_type: the value of the header; empty without one.
         authorization: the value of the header; empty without one.
+        content_encoding: the value of the header; empty without one.
         decoded: the decoded body, if it was decoded and checked before.
     """
 
     body: bytes
     content_type: str = ""
     authorization: str = ""
+    content_encoding: str = ""
     decoded: Any = NOT_DECODED
 
     def decode(self) -> Any:
-        """The body as JSON; its size and content type are checked first.
+        """The body as JSON; its size, content type and content encoding are checked first.
 
         Raises:
-            LeagueError: size, content type or JSON is wrong.
+            LeagueError: one of these, or the JSON, is wrong.
         """
         if self.decoded is not NOT_DECODED:
             return self.decoded
-        rpc.check_http(self.content_type, len(self.body))
+        rpc.check_http(self.content_type, len(self.body), self.content_encoding)
         return rpc.loads(self.body)
 
 
@@ -110,7 +112,7 @@ class Exchange(Generic[A]):
         self.reply = Reply()
 
     def read(self, post: Post) -> A:
-        """Check and read a request: size, content type, JSON, request object, method, params, in this order.
+        """Check and read a request; the order of the checks is that of the ruling.
 
         Raises:
             LeagueError: for the first check that fails.
@@ -143,7 +145,7 @@ class Exchange(Generic[A]):
     def _refuse(self, error: LeagueError) -> None:
         self.error = error
         self.reply.status = error.http_status
-        if isinstance(error, TooOften):
+        if "retry_after_s" in error.context:
             self.reply.headers["Retry-After"] = str(error.context["retry_after_s"])
         self.reply.body = rpc.dumps(self.refusal(error, self.body))
 

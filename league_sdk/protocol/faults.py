@@ -32,6 +32,9 @@ class Cause(StrEnum):
 OWN_SIDE = frozenset({Cause.REFEREE, Cause.LEAGUE})
 """Causes that are not the player's fault: the attempt does not count, and the match is played again."""
 
+UNREACHED = frozenset({Cause.CONNECT, Cause.NAME_LOOKUP})
+"""Causes of a call that did not arrive: the way may be broken at its beginning, where only the caller stands."""
+
 BY_ERROR_CODE: dict[str, Cause] = {
     "E001": Cause.DEADLINE,
     "E002": Cause.WRONG_MESSAGE,

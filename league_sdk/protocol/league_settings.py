@@ -13,6 +13,9 @@ Seconds = Annotated[float, Field(gt=0, le=3600, allow_inf_nan=False)]
 Points = Annotated[int, Field(ge=-100, le=100)]
 
 
+_OF_REGISTRATION = {"registration_code", "require_check", "agents_per_person", "min_players", "max_players"}
+
+
 class LeagueSettings(BaseModel):
     """The settings of a league. Times are in seconds; fractions are allowed.
 
@@ -45,7 +48,9 @@ class LeagueSettings(BaseModel):
     suspend_after: Annotated[int, Field(ge=1, le=1000)] = 2
     shutdown_after: Annotated[int, Field(ge=1, le=1000)] = 5
     registration_code: Annotated[str, Field(max_length=64)] | None = None
+    agents_per_person: Annotated[int | None, Field(ge=1, le=1000)] = None
     require_check: bool = False
+    pause_if_absent: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)] = 0.5
     referee_lease_s: Annotated[float, Field(ge=1, le=600, allow_inf_nan=False)] = 8
     hold_s: Annotated[float, Field(gt=0, le=86400, allow_inf_nan=False)] | None = None
 
@@ -57,6 +62,13 @@ class LeagueSettings(BaseModel):
             raise ValueError("must not be true or false")
         return value
 
+    @field_validator("pause_if_absent", mode="before")
+    @classmethod
+    def _read_share(cls, value: Any) -> Any:
+        """The share may be named, as in ``{"share": 0.5}``; none is 0."""
+        share = value["share"] if isinstance(value, dict) and value.keys() == {"share"} else value
+        return 0 if share is None else share
+
     @model_validator(mode="after")
     def _reject_contradictions(self) -> LeagueSettings:
         if self.max_players < self.min_players:
@@ -65,15 +77,23 @@ class LeagueSettings(BaseModel):
             raise ValueError("shutdown_after is smaller than suspend_after")
         return self
 
+    def longest_request_s(self, limit_s: float, max_retries: int) -> float:
+        """The seconds that all tries of a request to a silent player take together (ruling, section 6).
+
+        Args:
+            limit_s: seconds for each try.
+            max_retries: after the first try.
+        """
+        waits = sum(self.retry_base_s * self.retry_factor**n for n in range(max_retries))
+        return min(self.request_patience_s, (max_retries + 1) * limit_s + waits)
+
     def longest_match_s(self) -> float:
         """The longest duration in seconds of a match in which each player joins and moves once (ruling, section 6).
 
         Every try times out in it. A game in turns may take longer.
         """
-        tries = self.max_retries + 1
-        waits = sum(self.retry_base_s * self.retry_factor**n for n in range(self.max_retries))
-        join = min(self.request_patience_s, tries * self.join_timeout_s + waits)
-        move = min(self.request_patience_s, tries * self.move_timeout_s + waits)
+        join = self.longest_request_s(self.join_timeout_s, self.max_retries)
+        move = self.longest_request_s(self.move_timeout_s, self.max_retries)
         return join + move + 2 * self.game_over_timeout_s + self.generic_timeout_s
 
     def fence_s(self) -> float:
@@ -85,5 +105,5 @@ class LeagueSettings(BaseModel):
         return min(self.generic_timeout_s, self.referee_lease_s - self.fence_s())
 
     def for_referee(self) -> dict[str, Any]:
-        """The settings in ``start_match``: all but the numbers of players and what a registration needs."""
-        return self.model_dump(exclude={"registration_code", "require_check", "min_players", "max_players"})
+        """The settings in ``start_match``: all but those about who plays, and when the league pauses by itself."""
+        return self.model_dump(exclude={*_OF_REGISTRATION, "pause_if_absent"})

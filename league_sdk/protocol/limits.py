@@ -12,6 +12,10 @@ MAX_TRANSCRIPT_BODY_BYTES = 4 * 1024
 """A longer body is cut in a transcript, with a mark."""
 MAX_TRANSCRIPT_DEPTH = 16
 """A body nested deeper is cut in a transcript, too: a report adds levels around it, and must stay readable."""
+MAX_GAME_BYTES = 16 * 1024
+"""The most that a game may say of a match at once, so that a heartbeat can carry it."""
+MAX_TURNS = 500
+"""The longest match, in turns: as many moves are kept."""
 MAX_ANSWER_BYTES = 64 * 1024
 """The longest answer of an agent that is read."""
 MAX_SEEN_CHARS = 120

@@ -74,6 +74,7 @@ class Code(Enum):
     NO_ANSWER_TO = _("%(request)s brought no answer[ (error %(error)s)][ (HTTP %(status)s)]"), "request"
     TOO_MANY = _("%(request)s was one request too many[ (error %(error)s)][ (HTTP %(status)s)]"), "request"
     BROKE = _("%(request)s broke the connection"), "request"
+    REFUSED_AT_LENGTH = _("its refusals were so long that no other way of asking was tried")
     # Answers that a player posts to the referee.
     POSTED = _("answered by a POST of its own")
     SECOND = _("a second answer: the first stands")
@@ -106,9 +107,11 @@ class Code(Enum):
     REFUSED = _("%(sentence)s was refused[: %(said)s]"), "said"
     # Why an attempt or a trial ended without a result.
     REFEREE_LEAVING = _("the referee is leaving")
+    NOT_REACHED = _("%(player)s could not be reached: a referee in another place plays the match")
     REFEREE_RESTARTED = _("the referee started again")
     SITE_RESTARTED = _("the site started again")
     NO_SIGN_OF_LIFE = _("no sign of life from the referee")
+    NO_RESULT_IN_TIME = _("no result or no sign of life from the referee in time")
     NOT_DIALLED_IN = _("was not connected: it had no poll and no socket open in time")
     TAKEN_UNANSWERED = _("took the message and did not answer in time")
     NO_REFEREE_REPLY = _("no answer of a referee: HTTP %(status)s")
@@ -117,6 +120,7 @@ class Code(Enum):
     RESULT_NOT_TAKEN = _("the league manager did not take the result: %(sentence)s")
     BROKEN_OFF_BY_US = _("broken off")
     TRIAL_FAILED = _("the trial itself failed; the site's log says why")
+    ANSWER_NOT_READ = _("the site failed to read the answer; its log says why")
     REFEREE_ERROR = _("an error in the referee's own code (%(kind)s)")
     # An address that was read in another way than it was written.
     HTTP_ADDED = _("address had no http://, http is used")
@@ -137,6 +141,8 @@ class Code(Enum):
     OTHER_ADDRESS = _("%(field)s could not be read, %(used)s is used"), "field", "used"
     ADDRESS_IN_PARTS = _("the address was given in parts, %(address)s is used"), "address"
     FOUND_ELSEWHERE = _("address was %(address)s, found at %(found)s"), "address", "found"
+    MOVED = _("moved here from %(address)s"), "address"
+    NAME_KEPT = _("asked for the name %(seen)s, but its auth_token is that of this player"), "seen"
     NO_ID = _("%(field)s was %(seen)s, which cannot be an id here"), "field", "seen"
     ID_TAKEN = _("asked for %(wanted)s, which is taken; is %(id)s")
     ID_KEPT = _("asked for %(wanted)s, but was known before; is %(id)s")
@@ -163,6 +169,7 @@ class Code(Enum):
     UNFILLED = _("%(kind)s: no message has a value for %(names)s"), "names"
     TOOL_SILENT = _("%(kind)s: its tool failed: it gave no reason")
     TOOL_FAILED = _("%(kind)s: its tool failed: %(said)s"), "said"
+    NOT_TOLD_AGAIN = _("%(kind)s was refused %(count)s times and is not sent any more until the agent registers again")
     # What a game says of a move, and the league of a match without play.
     NO_FIELD = _("The answer has no %(field)s")
     NO_PARITY = _('%(field)s must be exactly "even" or "odd"')

@@ -41,14 +41,26 @@ class Request:
         return self.method
 
 
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    unique = dict(pairs)
-    if len(unique) != len(pairs):
-        raise ValueError("a key stands twice in one object")
-    return unique
+def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """For ``object_pairs_hook``: refuse an object with a repeated name, of which two readers may take two values.
+
+    Raises:
+        ValueError: names it.
+    """
+    made = dict(pairs)
+    if len(made) != len(pairs):
+        names = [name for name, _value in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"{twice!r:.60} stands twice in one object")
+    return made
 
 
-def _no_constant(name: str) -> Any:
+def no_constant(name: str) -> Any:
+    """For ``parse_constant``: refuse NaN and Infinity, which Python's decoder would take.
+
+    Raises:
+        ValueError: names it.
+    """
     raise ValueError(f"{name} is not JSON")
 
 
@@ -74,7 +86,7 @@ def _finite(text: str) -> float:
 
 
 # Made once: json.loads would make a decoder for each call.
-_decode = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_no_constant, parse_float=_finite).decode
+_decode = json.JSONDecoder(object_pairs_hook=unique, parse_constant=no_constant, parse_float=_finite).decode
 
 
 def loads(raw: bytes) -> Any:
@@ -108,16 +120,17 @@ def loads(raw: bytes) -> Any:
     return value
 
 
-def check_http(content_type: str, size: int) -> None:
-    """The two checks before the body is decoded: its size and its content type.
+def check_http(content_type: str, size: int, content_encoding: str = "") -> None:
+    """The checks before the body is decoded: its size, its content type, and whether it is compressed.
 
     Args:
         content_type: the header's value, parameters allowed.
         size: the size of the body, in bytes.
+        content_encoding: the header's value.
 
     Raises:
         TooLarge: over 64 KiB.
-        NotARequest: the content type is not JSON.
+        NotARequest: the content type is not JSON, or the body is compressed.
     """
     if size > MAX_BODY_BYTES:
         raise TooLarge(
@@ -134,6 +147,13 @@ def check_http(content_type: str, size: int) -> None:
             field="Content-Type",
             seen=content_type,
             expected="application/json",
+        )
+    if content_encoding.strip().lower() not in ("", "identity"):
+        raise NotARequest(
+            "Send the body as it is, not compressed.",
+            field="Content-Encoding",
+            seen=content_encoding,
+            expected="no such header",
         )
 
 

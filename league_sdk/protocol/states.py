@@ -69,6 +69,9 @@ IN_PLAY = (
 )
 """The states of a match that a referee plays under a lease, in order; its reports move the match forward only."""
 
+OPEN = (MatchState.READY, MatchState.HELD, *IN_PLAY)
+"""The states of a match of a round that has begun, without a result."""
+
 HANDED_BACK = "HANDED_BACK"
 """The state that a referee reports for a match that it hands back, for example when it stops (our choice)."""
 

@@ -18,9 +18,9 @@ from league_sdk.protocol.tokens import REDACTED, redact
 _PLAIN = json.JSONEncoder(ensure_ascii=False)
 # Finds a token, a secret field that is not blanked, a NUL character or a lone surrogate, in the form in which _PLAIN
 # writes it.
-_UNCLEAN = re.compile(
-    rf'tok_[0-9a-f]{{16}}|"(?:{"|".join(sorted(SECRET_FIELDS))})": (?!"{REDACTED}"[,}}])|\\u0000|[\ud800-\udfff]'
-)
+_SECRET = f'"(?:{"|".join(sorted(SECRET_FIELDS))})": '
+_UNCLEAN = re.compile(rf'tok_[0-9a-f]{{16}}|{_SECRET}(?!"{REDACTED}"[,}}])|\\u0000|[\ud800-\udfff]')
+_SECRET_VALUE = re.compile(rf'({_SECRET})("(?:[^"\\]|\\.)*"?|[^",][^,}}]*)')
 MAX_WIRE_TEXT_CHARS = 500
 """The longest quotation of an answer that could not be read."""
 MAX_ENTRY_CHARS = 2 * MAX_TRANSCRIPT_BODY_BYTES
@@ -124,14 +124,19 @@ def clean_json(value: Any) -> str:
 
 def body_for_transcript(value: Any) -> Any:
     """Clean a body for the transcript; one of more than 4 KiB or 16 levels is cut, with a mark."""
-    cleaned = clean(value)
-    text = _PLAIN.encode(cleaned)
-    small = len(text.encode("utf-8", "replace")) <= MAX_TRANSCRIPT_BODY_BYTES
-    # With so few brackets it cannot be nested too deeply, which saves the slower check.
-    shallow = text.count("{") + text.count("[") <= MAX_TRANSCRIPT_DEPTH
-    if small and (shallow or rpc.depth_ok(cleaned, MAX_TRANSCRIPT_DEPTH)):
-        return cleaned
-    return {"cut": True, "beginning": text[: MAX_TRANSCRIPT_BODY_BYTES // 4]}
+    text = _PLAIN.encode(value)
+    # Nothing walks through a large body, which an agent could send again and again.
+    if len(text) <= MAX_TRANSCRIPT_BODY_BYTES:
+        cleaned = clean(value)
+        text = _PLAIN.encode(cleaned)
+        small = len(text.encode("utf-8", "replace")) <= MAX_TRANSCRIPT_BODY_BYTES
+        # With so few brackets it cannot be nested too deeply, which saves the slower check.
+        shallow = text.count("{") + text.count("[") <= MAX_TRANSCRIPT_DEPTH
+        if small and (shallow or rpc.depth_ok(cleaned, MAX_TRANSCRIPT_DEPTH)):
+            return cleaned
+    # Tokens are removed before cutting: a part of one would not be recognised.
+    beginning = _SECRET_VALUE.sub(rf'\1"{REDACTED}"', storable(text)[:MAX_TRANSCRIPT_BODY_BYTES])
+    return {"cut": True, "beginning": beginning[: MAX_TRANSCRIPT_BODY_BYTES // 4]}
 
 
 def entry(  # noqa: PLR0913 - the fields of an entry

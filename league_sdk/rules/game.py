@@ -11,11 +11,28 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol
 
+from league_sdk.protocol import rpc
+from league_sdk.protocol.limits import MAX_GAME_BYTES, MAX_TRANSCRIPT_DEPTH
 from league_sdk.protocol.messages import MessageType
 
 State = dict[str, Any]
 Chances = tuple[float, float, float]
 """The chances that PLAYER_A wins, that nobody wins, and that PLAYER_B wins; their sum is 1."""
+
+
+def said_by_game(value: Any) -> Any:
+    """What a game says of a match, as the plain JSON that a heartbeat can carry.
+
+    An error here ends one match. In a heartbeat it would end, or hold up, all that its referee plays.
+
+    Raises:
+        TypeError, ValueError, RecursionError, NotJson: it is no JSON, too large, or nested too deeply.
+    """
+    data = rpc.dumps(value)
+    plain = rpc.loads(data)
+    if len(data) > MAX_GAME_BYTES or not rpc.depth_ok(plain, MAX_TRANSCRIPT_DEPTH):
+        raise ValueError("a game says too much at once")
+    return plain
 
 
 class Random(Protocol):

@@ -20,13 +20,14 @@ import aiohttp
 from aiohttp.abc import ResolveResult
 
 from league_sdk.protocol import SDK_VERSION, rpc
+from league_sdk.protocol.calls import Broken, CallFailed, NotReached, Reply, TimedOut
 from league_sdk.protocol.faults import Cause
 from league_sdk.transport.connection import LimitedConnection
-from league_sdk.transport.failures import Broken, CallFailed, NotReached, TimedOut, failure, out_of_time
+from league_sdk.transport.failures import failure, out_of_time
 from league_sdk.transport.limit import within
 from league_sdk.transport.lookups import LOOKUPS, Lookups
 from league_sdk.transport.policy import EndpointPolicy, Forbidden, PolicyResolver, guarded_socket
-from league_sdk.transport.replies import Received, Reply, receive
+from league_sdk.transport.replies import Received, receive
 
 __all__ = ["Broken", "CallFailed", "Caller", "Client", "NotReached", "Reply", "SupportsPost", "TimedOut"]
 

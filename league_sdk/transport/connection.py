@@ -8,13 +8,14 @@ from typing import Any
 import aiohttp
 from aiohttp.client_proto import ResponseHandler
 
+from league_sdk.protocol.agents_time import AGENTS_TIME
 from league_sdk.protocol.limits import MAX_ANSWER_BYTES
 
 MAX_RECEIVED_BYTES = 4 * MAX_ANSWER_BYTES
 """The limit per call for everything that arrives: a reply with its headers, in chunks, and what surrounds it."""
 MAX_LINES = 4096
 """The limit per call for lines that end with CR LF: chunks (two lines each), headers and 100 Continue cost time even if
-they are short."""
+they are short. A piece without a line counts as one: so does a body that comes byte by byte."""
 MAX_UNREAD_REPLIES = 8
 """The limit for replies that nobody has read: 100 Continue, or replies without a call."""
 MAX_READ_BYTES = 8 * 1024
@@ -49,10 +50,11 @@ class LimitedConnection(ResponseHandler):
             limited.max_size = MAX_READ_BYTES
         super().connection_made(transport)
 
+    @AGENTS_TIME
     def data_received(self, data: bytes) -> None:
         """Pass on what was received; end the connection when a limit is passed."""
         self._bytes_left -= len(data)
-        self._lines_left -= data.count(b"\r\n")
+        self._lines_left -= max(1, data.count(b"\r\n"))
         too_much = min(self._bytes_left, self._lines_left) < 0
         if not too_much:
             super().data_received(data)

@@ -11,8 +11,9 @@ from pathlib import Path
 import aiohttp
 
 from league_sdk.protocol import faults
+from league_sdk.protocol.calls import Broken, CallFailed, NotReached, TimedOut
 from league_sdk.protocol.faults import Cause
-from league_sdk.protocol.notes import Code, Note, note
+from league_sdk.protocol.notes import Code, note
 from league_sdk.transport.policy import NotCalled
 
 FILES_PER_LOOKUP = 8
@@ -24,54 +25,6 @@ _DETAILS = {
     errno.EACCES: note(Code.WHOLE_NETWORK),
 }
 NOT_CALLED = note(Code.NAME_NOT_CALLED)
-
-
-class CallFailed(Exception):
-    """No usable HTTP reply came.
-
-    Attributes:
-        problem: what happened.
-        error_code: E001 (out of time) or E009 (everything else).
-        connected: whether the request may have reached the agent.
-        cause: whose fault it is; REFEREE or LEAGUE if this machine could not even try.
-        detail: what happened, in words for the owner of the agent; by default the problem.
-        maybe_offline: this machine may have no network; whether another agent can be called shows it.
-        way: a :class:`league_sdk.protocol.inbox.Way`; empty for a call at the agent's address.
-    """
-
-    error_code = "E009"
-
-    def __init__(
-        self,
-        problem: Note | str,
-        *,
-        connected: bool,
-        cause: Cause | None = None,
-        detail: Note | None = None,
-        maybe_offline: bool = False,
-        way: str = "",
-    ) -> None:
-        super().__init__(str(problem))
-        self.problem = problem
-        self.connected = connected
-        self.cause = cause or faults.of_error(self.error_code)
-        self.detail = detail or problem
-        self.maybe_offline = maybe_offline
-        self.way = way
-
-
-class TimedOut(CallFailed):
-    """The time was over, while waiting for the reply, the connection or the name (``cause`` says which)."""
-
-    error_code = "E001"
-
-
-class NotReached(CallFailed):
-    """Refused, unreachable, unknown name, or not allowed by the policy."""
-
-
-class Broken(CallFailed):
-    """The connection or the reply broke off, or the reply was too large."""
 
 
 def out_of_time(waited_for: Cause, limit_s: float) -> TimedOut:

@@ -13,9 +13,9 @@ from typing import Any
 import aiohttp
 import httpx
 
+from league_sdk.protocol.calls import NotReached
 from league_sdk.protocol.notes import Code, note
 from league_sdk.transport.client import Client
-from league_sdk.transport.failures import NotReached
 from league_sdk.transport.replies import Received, receive
 
 

@@ -13,13 +13,13 @@ from collections.abc import AsyncIterator, Mapping
 from dataclasses import replace
 from typing import Any
 
+from league_sdk.protocol.calls import Broken, NotReached, Reply, TimedOut
 from league_sdk.protocol.faults import Cause
 from league_sdk.protocol.inbox import Way
 from league_sdk.protocol.limits import MAX_ANSWER_BYTES
 from league_sdk.protocol.notes import Code, note
 from league_sdk.protocol.own_words import clean_words
-from league_sdk.transport.failures import Broken, NotReached, TimedOut
-from league_sdk.transport.replies import Reply, receive
+from league_sdk.transport.replies import receive
 
 RELAYED = "http"
 """The field of an answer with {status, headers, body or base64}, or {problem, sent} if no reply came."""

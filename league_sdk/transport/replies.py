@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import AsyncIterable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from json import detect_encoding
 from typing import Any
 
 from league_sdk.protocol import rpc
+from league_sdk.protocol.agents_time import AGENTS_TIME
+from league_sdk.protocol.calls import Broken, Reply
 from league_sdk.protocol.errors import NotJson
 from league_sdk.protocol.limits import MAX_ANSWER_BYTES, MAX_TRANSCRIPT_BODY_BYTES
 from league_sdk.protocol.notes import Code, Note, note
 from league_sdk.protocol.tokens import redact
-from league_sdk.transport.failures import Broken
 
 MAX_TEXT_CHARS = 2000
 """How much of an unreadable body is kept for people to read."""
@@ -25,30 +26,6 @@ CHARSETS = {"iso-8859-1": "cp1252", "latin-1": "cp1252"} | {
     name: name for name in ("windows-1252", "windows-1255", "iso-8859-8", "iso-8859-15")
 }
 """Character sets that non-UTF-8 machines declare, and how each is decoded; anything else must be Unicode."""
-
-
-@dataclass(frozen=True, slots=True)
-class Reply:
-    """An HTTP reply.
-
-    Attributes:
-        body: the decoded JSON; None if the body was empty or could not be read.
-        problem: why the body could not be read; empty if it could.
-        elapsed_s: seconds from the beginning of the call, with the lookup of the name, to the end of the reply.
-        headers: names in lower case.
-        text: the beginning of a body that could not be read, and the end of a long one.
-        notes: what was wrong with the reply and was tolerated.
-        way: a :class:`league_sdk.protocol.inbox.Way`; empty for a reply to a POST at the agent's address.
-    """
-
-    status: int
-    body: Any
-    problem: str
-    elapsed_s: float
-    headers: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
-    text: str = field(default="", compare=False, repr=False)
-    notes: tuple[Note, ...] = field(default=(), compare=False, repr=False)
-    way: str = field(default="", compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +43,7 @@ class Received:
     headers: Mapping[str, str]
     raw: bytes
 
+    @AGENTS_TIME
     def reply(self, elapsed_s: float, *, more_behind: bool) -> Reply:
         """The reply with its body decoded.
 
@@ -76,7 +54,8 @@ class Received:
         body, problem = _decoded(self.raw, self.headers.get("content-type", ""))
         text = _shortened(self.raw) if problem else ""
         notes = self._oddities() + ([note(Code.MORE_BEHIND)] if more_behind else [])
-        return Reply(self.status, body, problem, elapsed_s, self.headers, text, tuple(notes))
+        size = 0 if self.raw.lstrip().startswith(b"<") else len(self.raw)
+        return Reply(self.status, body, problem, elapsed_s, self.headers, text, tuple(notes), size=size)
 
     def _oddities(self) -> list[Note]:
         """Notes on what is unusual about a reply, whether its body can be read or not."""
@@ -137,6 +116,7 @@ async def _read(parts: AsyncIterable[bytes], headers: Mapping[str, str]) -> byte
     return _answer_among(bytes(raw), default=True) if events else bytes(raw)
 
 
+@AGENTS_TIME
 def _answer_among(raw: bytes, *, default: bool = False) -> bytes:
     """The data of the first event that is a JSON-RPC response; else, with ``default``, of the last event with data."""
     events = raw.replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n\n")

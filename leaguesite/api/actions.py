@@ -17,6 +17,7 @@ from leaguesite.api.keys import KEY
 from matches.desk import acting
 from matches.desk.acting import DeskAction, Endpoint
 from matches.desk.actions import ROWS
+from matches.desk.shown import options_of, split
 
 _PATH_TYPES = {"number": int}
 """The types of the fields in paths; a field that is not here is a str."""
@@ -25,20 +26,22 @@ _PATH_TYPES = {"number": int}
 def _add(endpoint: Endpoint, actions: list[DeskAction]) -> None:
     """Add the endpoint of an action to the API, or of two that share it: its switch field says which is meant."""
     handling = handling_of(actions[0])
+    options = options_of(actions[0].shown, endpoint.options, f"{endpoint.name.title().replace('_', '')}Known")
 
     def view(request: HttpRequest, **fields: Any) -> HttpResponse:
-        body = fields.pop("options", None) or (endpoint.options() if endpoint.options is not None else None)
-        fields |= body.model_dump() if body is not None else {}
+        body = fields.pop("options", None) or (options() if options is not None else None)
+        given, shown = split(actions[0].shown, body)
+        fields |= given
         action = actions[0] if not endpoint.switch or fields[endpoint.switch] else actions[1]
-        done = acting.carry_out(action, by=None, **handling.find(fields))
+        done = acting.carry_out(action, by=None, shown=shown, **handling.find(fields))
         return answer(handling.answer(fields, done), endpoint.status)
 
     # Django Ninja finds out the fields of path and body from a view's signature, so we write one.
     names = re.findall(r"\{(\w+)\}", endpoint.path)
     arguments: dict[str, tuple[Any, Any]] = {name: (_PATH_TYPES.get(name, str), Parameter.empty) for name in names}
-    if endpoint.options is not None:
-        required = any(field.is_required() for field in endpoint.options.model_fields.values())
-        arguments["options"] = (endpoint.options, Parameter.empty) if required else (endpoint.options | None, None)
+    if options is not None:
+        required = any(field.is_required() for field in options.model_fields.values())
+        arguments["options"] = (options, Parameter.empty) if required else (options | None, None)
     parameters = [Parameter("request", Parameter.POSITIONAL_OR_KEYWORD, annotation=HttpRequest)]
     parameters += [
         Parameter(name, Parameter.POSITIONAL_OR_KEYWORD, annotation=kind, default=default)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Annotated
+from typing import Annotated, Any
 
 from django.http import HttpRequest, HttpResponse
 from ninja import Schema
@@ -84,7 +84,7 @@ def correct(request: HttpRequest, league_id: str, body: CorrectionWanted) -> Htt
     if body.preview:
         plan = correction_queries.plan_for(league, replace(wish, reason=checked_reason(wish.reason)))
         return answer(_shown(correction_queries.preview(league, plan)))
-    arguments = {"wish": wish, "fingerprint": body.fingerprint}
+    arguments: dict[str, Any] = {"wish": wish, "fingerprint": body.fingerprint}
     made = acting.carry_out(correcting(wish.kind), by=None, league_id=league.pk, **arguments)
     return answer(correction_row(made), status=201)
 
@@ -113,7 +113,7 @@ def undo(request: HttpRequest, league_id: str, number: int, body: Undo) -> HttpR
     if body.preview:
         plan = correction_queries.plan_to_undo(league, number, checked_reason(body.reason))
         return answer(_shown(correction_queries.preview(league, plan)))
-    arguments = {"number": number, "reason": body.reason, "fingerprint": body.fingerprint}
+    arguments: dict[str, Any] = {"number": number, "reason": body.reason, "fingerprint": body.fingerprint}
     undone = acting.carry_out(ACTIONS[acting.CORRECTION, "undo"], by=None, league_id=league.pk, **arguments)
     return answer(correction_row(undone))
 

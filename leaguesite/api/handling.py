@@ -35,7 +35,7 @@ from matches.desk.facts import agents
 from matches.desk.options import GatewayMark
 from matches.desk.targets import MAX_BIGINT
 from matches.league.errors import ActionRefused, Invalid, NotFound
-from matches.league.leagues import find_match, get_league
+from matches.league.leagues import find_match, get_league, refuse_demo
 from matches.models import League
 from matches.view import queries, referees, sight, summaries
 from matches.view.rows import AgentRow, FreezeRow, LeagueRow, MatchRow, ScreenRow
@@ -159,11 +159,9 @@ def _find_to_check(fields: Fields) -> Fields:
 def _edited(fields: Fields) -> Fields:
     """The agent with its new values, which the action then saves."""
     agent = _agent(fields)
-    for name in ("display_name", "trusted", "readmit"):
-        if fields[name] is not None:
-            setattr(agent, name, fields[name])
-    if fields["owner"] is not None:
-        agent.owner = _person(agent, fields["owner"])
+    changed = [name for name in ("display_name", "trusted", "readmit", "owner") if fields[name] is not None]
+    for name in changed:
+        setattr(agent, name, _person(agent, fields[name]) if name == "owner" else fields[name])
     if not is_storable(agent.display_name):
         raise Invalid(
             _("%(field)s holds a character that cannot be stored.") % {"field": "display_name"}, field="display_name"
@@ -172,7 +170,7 @@ def _edited(fields: Fields) -> Fields:
         agent.clean_fields(exclude={one.name for one in Agent._meta.fields} - {"display_name"})
     except ValidationError as error:
         raise Invalid(f"display_name: {error.message_dict['display_name'][0]}", field="display_name") from None
-    return {"agent": agent}
+    return {"agent": agent, "changed": changed}
 
 
 def _person(agent: Agent, number: int) -> RosterEntry | None:
@@ -191,16 +189,6 @@ def _find_host(fields: Fields) -> Fields:
 
 def _host_row(fields: Fields, done: list[str]) -> Fields:
     return {"host": done[0], "gateway": fields["gateway"]}
-
-
-def _find_settings(fields: Fields) -> Fields:
-    league = get_league(fields["league_id"])
-    name, settings = fields["display_name"], fields["settings"]
-    return {
-        "league_id": league.pk,
-        "display_name": league.display_name if name is None else name,
-        "settings": league.settings if settings is None else settings,
-    }
 
 
 def _find_time(fields: Fields) -> Fields:
@@ -226,8 +214,7 @@ def _real_league_id(fields: Fields) -> str:
         ActionRefused: it is the demo.
     """
     league = get_league(fields["league_id"])
-    if league.demo:
-        raise ActionRefused(_("The demo league has players of its own: choose another league."))
+    refuse_demo(league)
     return league.pk
 
 
@@ -255,6 +242,7 @@ _LEAGUE = Handling(dict, _of_league(_league_row), LeagueRow)
 _OF_SUBJECT: dict[Subject, Handling] = {
     acting.SITE: _LEAGUE,
     acting.LEAGUE: _LEAGUE,
+    acting.CROWD: _LEAGUE,
     acting.MATCH: Handling(_find_match, _match_row, MatchRow),
     acting.AGENT: Handling(_find_agent, _agent_row, AgentRow),
     acting.NAME: Handling(_find_numbered, _name_decided, NameDecided),
@@ -268,7 +256,7 @@ _OF_SUBJECT: dict[Subject, Handling] = {
 _OF_ACTION: dict[tuple[Subject, str], Handling] = {
     (acting.LEAGUE, "clone"): Handling(dict, lambda _fields, done: _league_row(done), LeagueRow),
     (acting.LEAGUE, "delete"): Handling(dict, lambda fields, _done: {"league_id": fields["league_id"]}, Deleted),
-    (acting.LEAGUE, "edit"): Handling(_find_settings, _of_league(settings_row), SettingsRow),
+    (acting.LEAGUE, "edit"): Handling(dict, _of_league(settings_row), SettingsRow),
     (acting.LEAGUE, "add_player"): Handling(dict, lambda _fields, done: queries.agent_row(done), AgentRow),
     (acting.AGENT, "let_judge"): Handling(_find_referee, _referee_row, RefereeRow),
     (acting.AGENT, "check"): Handling(_find_to_check, lambda _fields, done: report.api_row(done[0]), CheckRow),

@@ -95,8 +95,8 @@ def show_ledger(request: HttpRequest, league_id: str, query: Query[Wanted]) -> H
         "events": events,
         "next": following,
     }
-    if view.frozen_after is not None:
-        part["frozen_after_round"] = view.frozen_after
+    if view.moment.frozen_after is not None:
+        part["frozen_after_round"] = view.moment.frozen_after
     if query.after == 0:
         # Places that are unveiled already are left out: they do not follow from the events shown.
         rows = view.table()

@@ -9,7 +9,7 @@ from typing import Any
 
 from django.conf import settings
 from django.core.exceptions import DisallowedHost
-from django.db import InterfaceError, OperationalError
+from django.db import InterfaceError, InternalError, OperationalError
 from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest, JsonResponse
 from django.template.loader import render_to_string
 from django.utils.translation import get_language_from_request, override
@@ -21,6 +21,7 @@ from ninja.openapi.schema import OpenAPISchema
 from ninja.operation import Operation
 
 from agents_registry.rosters.files import RosterRefused
+from agents_registry.words import too_many_attempts
 from league_sdk.protocol.errors import NotARequest, TooOften
 from leaguesite.api import (  # noqa: F401 - each module adds its operations to the router
     actions,
@@ -39,7 +40,6 @@ from leaguesite.api import (  # noqa: F401 - each module adds its operations to 
 )
 from leaguesite.api.base import REFUSED, answer, refusals, router
 from leaguesite.api.keys import METRICS_KEY
-from leaguesite.login.accounts import too_many_attempts
 from leaguesite.observing import health
 from leaguesite.observing.health import Health
 from leaguesite.observing.logs import keep_out_of_the_log
@@ -123,7 +123,8 @@ def too_often(request: HttpRequest, error: TooOften) -> HttpResponse:
 
 @api.exception_handler(OperationalError)
 @api.exception_handler(InterfaceError)
-def database_away(request: HttpRequest, error: OperationalError | InterfaceError) -> HttpResponse:
+@api.exception_handler(InternalError)
+def database_away(request: HttpRequest, error: OperationalError | InterfaceError | InternalError) -> HttpResponse:
     """The database ended the request (a deadlock, a lost connection): it may be sent again."""
     response = api.create_response(request, {"error": busy.sentence(error), "field": None}, status=503)
     response["Retry-After"] = "1"

@@ -7,6 +7,8 @@ import socket
 from contextlib import suppress
 from urllib.parse import urlsplit
 
+from django.core.management import CommandError
+
 from league_sdk.transport import machine
 
 EVERYWHERE = frozenset({"0.0.0.0", "::"})  # noqa: S104 - compared with, not bound
@@ -26,7 +28,7 @@ def lan_address() -> str:
             return "127.0.0.1"
 
 
-class UnusableUrl(ValueError):
+class UnusableUrl(CommandError):
     """The public URL cannot be used; the text says what is wrong and what to do."""
 
 

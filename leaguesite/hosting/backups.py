@@ -18,6 +18,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+from django.core.management import CommandError
 from psycopg.pq import Conninfo
 
 SQLITE, POSTGRES = "league.sqlite3", "league.sql"
@@ -29,7 +30,7 @@ _STILL_HIDDEN = "state <> 'FINISHED' AND (seal IS NULL OR json_extract(seal, '$.
 """SQL for matches whose seed and verdict nobody may know yet (ruling, section 12)."""
 
 
-class BackupFailed(Exception):
+class BackupFailed(CommandError):
     """No backup was written; the text says why."""
 
 
@@ -95,6 +96,9 @@ def _copy_sqlite(source: Path, target: Path) -> Path:
 def _dump_postgres(database: dict[str, Any], target: Path) -> Path:
     if shutil.which("pg_dump") is None:
         raise BackupFailed("pg_dump is not installed: it comes with PostgreSQL's client (postgresql-client).")
+    if database.get("DISABLE_SERVER_SIDE_CURSORS"):
+        # The settings of its session would stay behind in sessions that others use.
+        raise BackupFailed("pg_dump cannot use PgBouncer: set DATABASE_URL to PostgreSQL itself for this command.")
     target.touch(mode=0o600)
     connection = libpq_variables(database)
     # As text, so that secrets are left out before anything is on the disk.

@@ -6,7 +6,7 @@ import asyncio
 import signal
 import sys
 
-from league_sdk import collector
+from league_sdk import collector, watchdog
 from leaguesite.hosting import monitor, shared_folder
 from leaguesite.serving.threads import conductor_thread
 from matches.conducting.conductor import Conductor
@@ -36,6 +36,7 @@ async def _conduct(host: str, port: int) -> None:
         loop.add_signal_handler(number, stop.set)
     conductor = Conductor(conductor_thread)
     tasks = [loop.create_task(conductor.run()), loop.create_task(monitor.watch(conductor, host, port))]
+    tasks.append(watchdog.watch(loop))
     tasks += serving.start(conductor_thread, has_lines=False)
     if shared_folder.is_wanted():
         tasks.append(loop.create_task(shared_folder.keeper(lambda: conductor.leads).keep()))

@@ -105,7 +105,7 @@ def open_leagues(configuration: Configuration) -> None:
         UnusableConfig: one of them cannot be opened.
     """
     with transaction.atomic():
-        existing = set(League.objects.values_list("pk", flat=True))
+        existing = set(League.with_hidden.values_list("pk", flat=True))
         for league in configuration.leagues:
             if league["league_id"] not in existing:
                 try:

@@ -16,6 +16,7 @@ from django.utils import timezone
 from agents_registry.models import Agent, Kind
 from league_sdk.log_files import FOLDER_VARIABLE
 from league_sdk.protocol.states import AgentState, LeagueState
+from league_sdk.repositories import replace_file
 from leaguesite.environment import UnusableData
 from leaguesite.hosting import shared_folder
 from leaguesite.hosting.addresses import host_of, is_elsewhere, is_free, next_free
@@ -34,6 +35,7 @@ REFEREE_STOP_TIMEOUT_S = 4.2
 PLAYER_STOP_TIMEOUT_S = 0.4
 DEMO_THINKING_S = 2.0
 """How long a sample player thinks about a choice, so that the demo can be watched."""
+_LOOPBACK = ("127.0.0.1", "localhost", "::1", "[::1]")
 _REFEREE_VARIABLES = (FOLDER_VARIABLE, "LEAGUE_METRICS_KEY", "LEAGUE_OTEL")
 SAMPLE_PLAYERS = (("Ada", "random"), ("Blaise", "even"), ("Grace", "odd"), ("Kurt", "history"))
 
@@ -78,7 +80,7 @@ class Host(Web):
 
     def _start(self) -> None:
         loop = asyncio.get_running_loop()
-        self._conductor = Conductor(conductor_thread, take_over=True)
+        self._conductor = Conductor(conductor_thread, alone=True)
         self._referees = [self._referee(number) for number in self._referee_numbers]
         self._players = [self._player(*sample) for sample in SAMPLE_PLAYERS] if self._with_demo else []
         for child in (*self._referees, *self._players):
@@ -100,8 +102,9 @@ class Host(Web):
             # A tunnel or a proxy leads to the site and not to the referees' ports: players answer through the site.
             listen = public = "127.0.0.1"
             options = ("--league-for-players", f"{site.public_url}/mcp")
-        elif public not in ("127.0.0.1", "localhost", "[::1]") and listen == "127.0.0.1":
-            listen = "0.0.0.0"  # noqa: S104 - players are elsewhere
+        elif public not in _LOOPBACK and listen in _LOOPBACK:
+            # Players are elsewhere.
+            listen = "::" if public.startswith("[") else "0.0.0.0"  # noqa: S104
 
         def command() -> Sequence[str]:
             port = self._ports.choose(name, listen, self._site.referee_port)
@@ -206,9 +209,7 @@ class _Ports:
             reserved = used | {known for other, known in self._known.items() if other != name}
             port = next_free(host, first, reserved)
         self._chosen[name] = self._known[name] = port
-        scratch = self._path.with_suffix(".new")
-        scratch.write_text(json.dumps(self._known), encoding="utf-8")
-        scratch.replace(self._path)
+        replace_file(self._path, json.dumps(self._known))
         return port
 
 

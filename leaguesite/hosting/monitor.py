@@ -7,15 +7,15 @@ from collections.abc import Callable
 from typing import Any
 
 from aiohttp import web
-from django.db import close_old_connections
 
+from agents_registry.words import too_many_attempts
 from league_sdk.protocol.errors import TooOften
 from leaguesite.api.keys import METRICS_KEY
-from leaguesite.login.accounts import too_many_attempts
 from leaguesite.observing import health
 from leaguesite.serving.threads import pages_thread
 from matches.conducting.conductor import Conductor
 from matches.observing import metrics
+from storage.databases import outside_requests
 
 NO_LOOK = "no look at the database for five seconds"
 
@@ -44,7 +44,7 @@ def application() -> web.Application:
 
     async def in_thread(work: Callable[[], Any]) -> Any:
         # This process serves no pages, so their thread is free; the conductor's thread must not wait for monitoring.
-        return await asyncio.get_running_loop().run_in_executor(pages_thread, _closing, work)
+        return await asyncio.get_running_loop().run_in_executor(pages_thread, outside_requests()(work))
 
     async def show_health(request: web.Request) -> web.Response:
         # No query is needed: if the conductor has looked at the rows, the database works.
@@ -69,10 +69,3 @@ def application() -> web.Application:
     app.router.add_get("/health", show_health)
     app.router.add_get("/metrics", show_metrics)
     return app
-
-
-def _closing(work: Callable[[], Any]) -> Any:
-    try:
-        return work()
-    finally:
-        close_old_connections()

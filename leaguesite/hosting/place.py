@@ -14,9 +14,10 @@ from django.db.migrations.executor import MigrationExecutor
 
 from leaguesite.environment import LOOPBACK, UnusableData, security
 from leaguesite.hosting.addresses import EVERYWHERE, MAX_PORT, host_of, is_elsewhere, is_free, names_of_this_machine
-from matches.league import opening
+from matches.league import entry, opening
 from matches.models import League
 from matches.view.offered import offered_games
+from storage.databases import unhurried
 
 _CREATEDB = ("createdb", "--encoding", "UTF8", "--locale", "C.UTF-8", "--template", "template0")
 
@@ -122,7 +123,8 @@ def migrate_database() -> None:
     """
     try:
         _refuse_encoding()
-        call_command("migrate", verbosity=0, interactive=False)
+        with unhurried():
+            call_command("migrate", verbosity=0, interactive=False)
     except Error as error:
         where = connection.settings_dict["NAME"]
         raise CommandError(
@@ -147,11 +149,11 @@ def _refuse_encoding() -> None:
 
 
 def ensure_league() -> None:
-    """Create a league that agents can register for, unless there are leagues already."""
+    """Create a league that agents can register for, unless there are leagues already; hidden ones do not count."""
     if not League.objects.filter(demo=False).exists():
         offered = list(offered_games())
         game = "even_odd" if "even_odd" in offered else offered[0]
-        opening.create_league(league_id=settings.LEAGUE_DEFAULT_ID, display_name="Even/Odd League 2025", game_type=game)
+        opening.create_league(league_id=entry.next_league_id(), display_name="Even/Odd League 2025", game_type=game)
 
 
 def check_migrations() -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -30,9 +31,15 @@ def is_wanted() -> bool:
     return os.environ.get(SWITCH, "1") != "0"
 
 
+def kept_for() -> timedelta | None:
+    """How long a league stays in SHARED after its end; None: as long as the site has it."""
+    days = settings.LEAGUE_SHARED_DAYS
+    return timedelta(days=days) if days else None
+
+
 def keeper(leads: Callable[[], bool], pass_interval_s: float = PASS_INTERVAL_S) -> Keeper:
     """The keeper that keeps SHARED up to date (:class:`matches.papers.shared.keeping.Keeper`)."""
-    return Keeper(Projection(Tree(folder())), shared_thread, leads=leads, pass_interval_s=pass_interval_s)
+    return Keeper(Projection(Tree(folder()), kept_for()), shared_thread, leads=leads, pass_interval_s=pass_interval_s)
 
 
 def rebuild() -> int:
@@ -46,7 +53,7 @@ def rebuild() -> int:
     tree = Tree(folder())
     with tree.writing():
         _adopt(tree.written.get("site", {}))
-    Projection(tree).rebuild()
+    Projection(tree, kept_for()).rebuild()
     return sum(path.is_file() and not path.name.startswith(".") for path in folder().rglob("*"))
 
 

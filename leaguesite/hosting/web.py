@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import sys
 import threading
 from collections.abc import Callable
 
 from agents_registry.addresses.endpoints import endpoint_policy
-from league_sdk import collector
+from league_sdk import collector, watchdog
 from league_sdk.open_files import raise_file_limit
 from league_sdk.transport.client import Client
 from leaguesite.hosting.place import apply_addresses, check_migrations
@@ -27,6 +28,9 @@ from matches.push import notify
 
 STOP_TIMEOUT_S = 4.8
 """A process that was told to stop ends after this time in any case: docs/deployment.md promises five seconds."""
+SWITCH_INTERVAL_S = 0.001
+"""How long a thread that computes, for a large correction or import, keeps another one waiting each time: a page has
+some fifty queries, after each of which it waits so. Python's default is 0.005."""
 SIDECAR_INTERVAL_S = 1.0
 """How often this process checks whether its sidecar runs."""
 DRAIN_TIMEOUT_S = 4.0
@@ -62,6 +66,7 @@ class Web:
         live_hub.render = self._sidecar.fragments
         self._server = CappedServer(application, host=self._host, port=self._port, begin=self._begin)
         collector.exempt_loaded_objects()
+        sys.setswitchinterval(SWITCH_INTERVAL_S)
         # Streams and sockets stay open: for a class of students they are more than many systems let a process open at
         # first.
         raise_file_limit()
@@ -74,8 +79,8 @@ class Web:
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self._stop)
         self._start()
-        telling = loop.create_task(keep_telling(mounting.server.listeners))
-        self._background += [telling, loop.create_task(self._tend_sidecar())]
+        telling = loop.create_task(keep_telling(mounting.server))
+        self._background += [telling, loop.create_task(self._tend_sidecar()), watchdog.watch(loop)]
         self._background += serving.start(THREADS[AGENTS], has_lines=True)
 
     async def _tend_sidecar(self) -> None:

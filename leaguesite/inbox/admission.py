@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from agents_registry.models import Agent
-from agents_registry.rate_limits import attempts as counting
-from agents_registry.rate_limits.attempts import CALLS, STRANGERS, TOKEN, Wait, attempts, network_of
+from agents_registry.rate_limits.attempts import CALLS, STRANGERS, TOKEN, attempts, network_of
 from agents_registry.registering import credentials
 from league_sdk.protocol.errors import TokenInvalid, TooOften
 from leaguesite.serving.known_tokens import known_tokens
+from leaguesite.serving.refusals import refuse_if_too_often
 from matches.observing import metrics
 
 MAX_LINES = 5000
@@ -31,10 +31,10 @@ def owner_of(token: str, address: str) -> Agent:
         TokenInvalid: E012, nobody owns it.
         TooOften: too many calls with this token, or too many with unknown ones from this address.
     """
-    _refuse(attempts.refuse_secret(TOKEN, address, token))
+    refuse_if_too_often(attempts.refuse_secret(TOKEN, address, token))
     if known_tokens.owner(token) is None:
-        _refuse(attempts.refuse_call(STRANGERS, address))
-    _refuse(attempts.count_call(CALLS, token))
+        refuse_if_too_often(attempts.refuse_call(STRANGERS, address))
+    refuse_if_too_often(attempts.count_call(CALLS, token))
     try:
         agent = credentials.authenticate(token)
     except TokenInvalid:
@@ -44,12 +44,6 @@ def owner_of(token: str, address: str) -> Agent:
         raise
     known_tokens.learn(token, agent)
     return agent
-
-
-def _refuse(wait: Wait | None) -> None:
-    if wait is not None:
-        metrics.limited(wait.name)
-        raise counting.too_often(wait)
 
 
 class LineCounts:

@@ -108,6 +108,7 @@ def refused(error: LeagueError, status: int | None = None) -> Answer:
 async def answer(caller: InboxCaller, request: InboxRequest) -> Answer:
     """Answer an agent at its inbox, or a referee that delivers a message for it."""
     try:
+        rpc.check_http("", len(request.body), request.headers.get("content-encoding", ""))
         if not caller.token:
             return await _deliver(caller, request)
         if request.method != "GET":

@@ -8,7 +8,6 @@ few seconds before.
 from __future__ import annotations
 
 import time
-from collections import OrderedDict
 from collections.abc import Mapping
 from typing import Any
 
@@ -19,6 +18,7 @@ from leaguesite.serving.paths import DELIVER, INBOX
 from matches.inbox.hub import hub
 from matches.inbox.presence import REFRESH_INTERVAL_S
 from matches.observing import metrics
+from matches.view.recent import Recent
 
 VALID_S, KEY_VALID_S = 3.0, 0.5
 """How many seconds an accepted token, and a referee's key, stay valid before the database is asked again."""
@@ -40,20 +40,22 @@ Visit = tuple[Any, ...]
 
 
 class Visits:
-    """Callers that were accepted lately, by their credentials; used from request threads and on the event loop."""
+    """Callers that were accepted lately; used from request threads and on the event loop.
+
+    Attributes:
+        known: each by its credentials, with the time until which it is accepted.
+    """
 
     def __init__(self, valid_s: float = VALID_S, key_valid_s: float = KEY_VALID_S) -> None:
         self._valid_s, self._key_valid_s = valid_s, key_valid_s
-        self._known: OrderedDict[Visit, tuple[InboxCaller, float]] = OrderedDict()
+        self.known: Recent[Visit, tuple[InboxCaller, float]] = Recent(MAX_VISITS)
 
     def note(self, scope: Mapping[str, Any] | None, caller: InboxCaller) -> None:
         """Note that Django accepted a caller. Without the scope of an ASGI request nothing is noted."""
         visit = _visit(scope) if scope is not None else None
         if visit is not None:
             valid_s = self._valid_s if caller.token else self._key_valid_s
-            self._known[visit] = (caller, time.monotonic() + valid_s)
-            while len(self._known) > MAX_VISITS:
-                self._known.popitem(last=False)
+            self.known[visit] = (caller, time.monotonic() + valid_s)
 
     def caller_of(self, visit: Visit, *, polls: bool = False) -> InboxCaller | None:
         """The caller with these credentials, if it was accepted a moment ago.
@@ -61,14 +63,10 @@ class Visits:
         Args:
             polls: the request opens a poll, and contains no response.
         """
-        caller, until = self._known.get(visit, (None, 0.0))
+        caller, until = self.known.get(visit, (None, 0.0))
         if polls and caller is not None and caller.token:
             until = max(until, hub.valid_at(caller.token) + POLL_VALID_S)
         return caller if time.monotonic() < until else None
-
-    def forget_all(self) -> None:
-        """Forget every caller, as after a start of the process."""
-        self._known.clear()
 
 
 VISITS = Visits()

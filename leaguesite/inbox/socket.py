@@ -9,8 +9,6 @@ from contextlib import nullcontext
 from functools import partial
 from typing import Any
 
-from django.db import close_old_connections
-
 from agents_registry.models import Agent
 from agents_registry.rate_limits.attempts import CALLS, Wait, attempts
 from league_sdk.protocol import rpc, tokens
@@ -20,6 +18,7 @@ from leaguesite.serving.known_tokens import known_tokens
 from leaguesite.serving.threads import AGENTS, THREADS
 from matches.inbox.hub import hub
 from matches.inbox.lines import Line
+from storage.databases import outside_requests
 
 TAKEN_OVER, NOT_ALLOWED, TRY_LATER, NOT_A_RESPONSE = 4409, 4401, 1013, 4400
 """Codes with which the socket is closed."""
@@ -88,13 +87,12 @@ class Inbox:
             TooOften: as :func:`owner_of` raises it.
         """
 
+        @outside_requests()
         def look_up() -> int | None:
             try:
                 return self._find_owner(token, address).pk
             except TokenInvalid:
                 return None
-            finally:
-                close_old_connections()
 
         return await asyncio.get_running_loop().run_in_executor(self._executor, look_up) if token else None
 

@@ -10,10 +10,9 @@ from dataclasses import dataclass
 from django.conf import settings
 from django.contrib.auth import get_user_model
 
-from agents_registry import words
-from agents_registry.rate_limits.attempts import API_KEY, attempts, too_often
+from agents_registry.rate_limits.attempts import API_KEY, attempts
 from league_sdk.protocol import tokens
-from matches.observing import metrics
+from leaguesite.serving.refusals import refuse_if_too_often
 
 INSTRUCTOR = "instructor"
 
@@ -72,16 +71,8 @@ def opens(key: str, address: str, is_right: Callable[[str], bool] = is_api_key) 
     Raises:
         TooOften: too many wrong ones were sent; this one is not looked at.
     """
-    wait = attempts.refuse_secret(API_KEY, address, key)
-    if wait is not None:
-        metrics.limited(wait.name)
-        raise too_often(wait, field="auth_token")
+    refuse_if_too_often(attempts.refuse_secret(API_KEY, address, key), "auth_token")
     right = is_right(key)
     if not right:
         attempts.secret_was_wrong(API_KEY, address, key)
     return right
-
-
-def too_many_attempts(seconds: int) -> str:
-    """The text for somebody who has to wait."""
-    return words.too_many_attempts(seconds)

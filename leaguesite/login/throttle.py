@@ -18,7 +18,7 @@ from unfold.forms import AuthenticationForm
 
 from agents_registry.addresses.callers import sender_of
 from agents_registry.rate_limits.attempts import attempts, network_of
-from leaguesite.login.accounts import too_many_attempts
+from agents_registry.words import too_many_attempts
 from leaguesite.serving import devices
 from matches.league import audit
 from matches.observing import metrics

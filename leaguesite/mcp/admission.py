@@ -13,7 +13,6 @@ from __future__ import annotations
 from django.conf import settings
 
 from agents_registry.models import Agent, Kind
-from agents_registry.rate_limits import attempts as counting
 from agents_registry.rate_limits.attempts import (
     CALLS,
     CODE,
@@ -21,7 +20,6 @@ from agents_registry.rate_limits.attempts import (
     REFEREE_KEY,
     STRANGERS,
     TOKEN,
-    Wait,
     attempts,
 )
 from agents_registry.registering import credentials
@@ -33,8 +31,8 @@ from leaguesite.login.accounts import opens
 from leaguesite.mcp.calls import Call, Source
 from leaguesite.serving.callers import THIS_MACHINE
 from leaguesite.serving.known_tokens import known_tokens
+from leaguesite.serving.refusals import refuse_if_too_often
 from matches.league import refusing
-from matches.observing import metrics
 
 REGISTERING = frozenset({MessageType.LEAGUE_REGISTER_REQUEST, MessageType.REFEREE_REGISTER_REQUEST})
 """Counted apart from all other calls without a token that is known."""
@@ -53,17 +51,17 @@ def admit(call: Call, *, known: bool) -> None:
         # A registration is counted when it has been read (:func:`admit_registration`), by name and address: somebody
         # who registers one agent again and again does not use up the registrations of others.
         if _is_stranger(call):
-            _refuse(attempts.refuse_call(ENTRANTS, address))
+            refuse_if_too_often(attempts.refuse_call(ENTRANTS, address))
         return
     if not (known and isinstance(token, str) and token):
-        _refuse(attempts.count_call(STRANGERS, address))
+        refuse_if_too_often(attempts.count_call(STRANGERS, address))
         return
-    _refuse(attempts.refuse_secret(TOKEN, address, token), "auth_token")
+    refuse_if_too_often(attempts.refuse_secret(TOKEN, address, token), "auth_token")
     # If strangers have called too often from there, a token is counted only when its owner is known (:func:`owner_of`):
     # tokens that are made up leave no counters behind.
     is_counted_now = attempts.refuse_call(STRANGERS, address) is None
     wait = attempts.count_call(CALLS, token) if is_counted_now else attempts.refuse_call(CALLS, token)
-    _refuse(wait, "auth_token")
+    refuse_if_too_often(wait, "auth_token")
 
 
 def admit_instructor(call: Call) -> None:
@@ -79,7 +77,7 @@ def admit_instructor(call: Call) -> None:
     key = bearer if bearer and not bearer.startswith("tok_") else call.params.get("auth_token")
     if isinstance(key, str) and key and opens(key, call.source.caller.ip):
         return
-    _refuse(attempts.count_call(STRANGERS, call.source.caller.ip))
+    refuse_if_too_often(attempts.count_call(STRANGERS, call.source.caller.ip))
     if key in (None, ""):
         raise TokenMissing(f"{call.name} is for the instructor.", field="auth_token", expected=expected)
     raise TokenInvalid("This is not the instructor's API key.", field="auth_token", expected=expected)
@@ -109,14 +107,14 @@ def owner_of(call: Call, token: str) -> Agent:
         agent = call.agent or credentials.authenticate(token)
     except TokenInvalid:
         known_tokens.forget(token)
-        _refuse(attempts.count_call(STRANGERS, call.source.caller.ip))
+        refuse_if_too_often(attempts.count_call(STRANGERS, call.source.caller.ip))
         attempts.secret_was_wrong(TOKEN, call.source.caller.ip, token)
         raise
     known_tokens.learn(token, agent)
     if agent.site_key:
         attempts.let_call(token)
     if uncounted:
-        _refuse(attempts.count_call(CALLS, token), "auth_token")
+        refuse_if_too_often(attempts.count_call(CALLS, token), "auth_token")
     return agent
 
 
@@ -124,24 +122,24 @@ def count_failed_call(call: Call) -> None:
     """Count a call that failed before its token was looked at, if the token is nobody's: anybody can make one up."""
     token = call.params.get("auth_token")
     if isinstance(token, str) and token and call.agent is None and credentials.find_agent(token) is None:
-        _refuse(attempts.count_call(STRANGERS, call.source.caller.ip))
+        refuse_if_too_often(attempts.count_call(STRANGERS, call.source.caller.ip))
 
 
 def count_unreadable_registration(call: Call) -> None:
     """Count a registration that cannot be read, unless one of our own processes sent it, among strangers' calls."""
     if _is_stranger(call):
-        _refuse(attempts.count_call(STRANGERS, call.source.caller.ip))
+        refuse_if_too_often(attempts.count_call(STRANGERS, call.source.caller.ip))
 
 
 def admit_registration(call: Call, request: Request) -> None:
     """Let a registration in, or not."""
     address = call.source.caller.ip
-    _refuse(attempts.count_registration(address, request.name, request.endpoint_key, request.codes))
+    refuse_if_too_often(attempts.count_registration(address, request.name, request.endpoint_key, request.codes))
     if _is_stranger(call):
-        _refuse(attempts.count_call(ENTRANTS, address))
+        refuse_if_too_often(attempts.count_call(ENTRANTS, address))
     kind = REFEREE_KEY if request.kind == Kind.REFEREE else CODE
     for code in request.codes:
-        _refuse(attempts.refuse_secret(kind, address, code), "registration_code")
+        refuse_if_too_often(attempts.refuse_secret(kind, address, code), "registration_code")
 
 
 def count_wrong_codes(call: Call, request: Request, league_id: str | None) -> None:
@@ -185,9 +183,3 @@ def _is_stranger(call: Call) -> bool:
     share.
     """
     return bool(call.source.caller.machine_ip) or not address_of_own_process(call)
-
-
-def _refuse(wait: Wait | None, field: str | None = None) -> None:
-    if wait is not None:
-        metrics.limited(wait.name)
-        raise counting.too_often(wait, field=field)

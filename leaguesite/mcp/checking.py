@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -30,22 +31,27 @@ def check_agent(call: Call) -> Deferred:
 
 
 def _check_agent(call: Call) -> dict[str, Any]:
-    check_id = call.params.get("check_id")
-    check = _ask(call) if check_id is None else _find(check_id)
+    asks = call.params.get("check_id") is None
+    check = _ask(call) if asks else find_report(call, "check_id", report.find, "check")
     return call.message("CHECK_STATUS", **as_sent(report.so_far(check)))
 
 
-def _find(check_id: Any) -> Check:
-    # Everybody who knows the id may read the report, as on its page.
-    check = report.find(check_id) if isinstance(check_id, str) else None
-    if check is None:
+def find_report(call: Call, field: str, find: Callable[[str], Check | None], what: str) -> Check:
+    """The check or practice match whose id a call names. Whoever knows it may read the report, as on its page.
+
+    Raises:
+        InvalidFormat: there is none with this id.
+    """
+    named = call.params[field]
+    found = find(named) if isinstance(named, str) else None
+    if found is None:
         raise InvalidFormat(
-            "There is no such check: reports are kept for a while only.",
-            field="check_id",
-            seen=check_id,
-            expected="the check_id of an earlier answer; without it you ask for a new check",
+            f"There is no such {what}: reports are kept for a while only.",
+            field=field,
+            seen=named,
+            expected=f"the {field} of an earlier answer; without it you ask for a new {what}",
         )
-    return check
+    return found
 
 
 def _ask(call: Call) -> Check:

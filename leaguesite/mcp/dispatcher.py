@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import json
 import secrets
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from league_sdk.dialects import inbound
 from league_sdk.dialects.exchange import AnyDialect
-from league_sdk.protocol import records, rpc
+from league_sdk.protocol import rpc
 from league_sdk.protocol.dispatch import NO_CONTENT, Post
 from league_sdk.protocol.errors import (
     InternalError,
@@ -29,7 +28,9 @@ from league_sdk.protocol.transcript import clean
 from leaguesite.mcp import telemetry
 from leaguesite.mcp.calls import Call, Deferred, Held, RawJson, Source, find_league
 from leaguesite.mcp.performing import perform
+from leaguesite.serving.database_away import Away
 from leaguesite.serving.refusals import error_message
+from matches.desk import busy
 
 _PLACEHOLDER = f"<{secrets.token_hex(16)}>"
 """Stands in a reply for a value that is JSON already; no sender can guess it."""
@@ -40,6 +41,10 @@ class Answering(AnyDialect):
 
     Args:
         source: where it comes from, and to which address.
+
+    Attributes:
+        deferred: what makes an answer that takes long, for :meth:`finish`.
+        held: what an answer has to be waited for, for :meth:`wait`.
     """
 
     failure = "The league manager failed; nothing was changed."
@@ -48,42 +53,41 @@ class Answering(AnyDialect):
         super().__init__()
         self._source = source
         self.registers = source.register
-        self._call: Call | None = None
-        self._deferred: Deferred | None = None
-        self._held: Held | None = None
+        self._recorder = telemetry.Recorder()
+        self.deferred: Deferred | None = None
+        self.held: Held | None = None
         self._style = ""
-        self._seconds = 0.0
-
-    @property
-    def deferred(self) -> bool:
-        """Whether the answer takes long to make: :meth:`finish` makes it."""
-        return self._deferred is not None
-
-    @property
-    def held(self) -> bool:
-        """Whether the answer has to be waited for: :meth:`wait` does."""
-        return self._held is not None
 
     def begin(self, post: Post) -> None:
         """Read the request, and answer it unless that takes long."""
-        with self._recorded() as fields:
-            call = self._call = Call(self.read(post), self._source)
+        with self._recorder.step() as fields, self.guarded():
+            call = self._recorder.call = Call(self.read(post), self._source)
             fields.update(telemetry.message_fields(call))
             answer = perform(call)
             if isinstance(answer, Held):
                 # There is no database where it is waited for.
-                self._held, self._style = answer, _error_style(call)
+                self.held, self._style = answer, _error_style(call)
             elif callable(answer):
-                self._deferred = answer
+                self.deferred = answer
             else:
                 self.answer(answer)
+            self._recorder.goes_on = bool(self.held or self.deferred)
+
+    @contextmanager
+    def guarded(self) -> Iterator[None]:
+        """See :class:`Exchange`; when the database is away the sender is told to try again, with HTTP 503."""
+        with super().guarded():
+            try:
+                yield
+            except busy.DATABASE_ERRORS as error:
+                busy.sentence(error)
+                raise Away from None
 
     def finish(self) -> None:
         """Make the answer that was deferred; without one, do nothing."""
-        make, self._deferred = self._deferred, None
-        if make is not None and self._call is not None:
-            with self._recorded() as fields:
-                fields.update(telemetry.message_fields(self._call))
+        make, self.deferred = self.deferred, None
+        if make is not None:
+            with self._recorder.step(), self.guarded():
                 self.answer(make())
 
     async def wait(self) -> None:
@@ -91,27 +95,10 @@ class Answering(AnyDialect):
 
         The wait does not count as the time of the call. A call whose caller breaks off is neither counted nor logged.
         """
-        held, self._held = self._held, None
-        if held is not None and self._call is not None:
-            with self._recorded(waits=True) as fields:
-                fields.update(telemetry.message_fields(self._call))
+        held, self.held = self.held, None
+        if held is not None:
+            with self._recorder.step(waits=True), self.guarded():
                 self.answer(await held.wait(None))
-
-    @contextmanager
-    def _recorded(self, *, waits: bool = False) -> Iterator[dict[str, Any]]:
-        """Around each step: an error becomes the reply, and the call is counted and logged once it is answered."""
-        begun = time.perf_counter()
-        with records.work("agent call") as fields:
-            with self.guarded():
-                yield fields
-            if not waits:
-                self._seconds += time.perf_counter() - begun
-            if self._deferred is None and self._held is None:
-                telemetry.record(self._call, self._error_code, self._seconds, fields)
-
-    @property
-    def _error_code(self) -> str:
-        return telemetry.code_of(self.error) if self.error is not None else ""
 
     def answer(self, message: dict[str, Any]) -> None:
         """See :class:`Exchange`; ``data`` that is JSON already is put into the body as it is."""
@@ -125,7 +112,8 @@ class Answering(AnyDialect):
 
     def refusal(self, error: LeagueError, body: Any) -> Any:
         """See :class:`Exchange`; a LEAGUE_ERROR in the shape of the request (ruling, section 5)."""
-        call = self._call
+        self._recorder.error_code = telemetry.code_of(error)
+        call = self._recorder.call
         original = call.name if call else body.get("method") if isinstance(body, dict) else None
         # 004 4.10.1 has a text or null: an empty one names nothing.
         original = (original[:MAX_ID_CHARS] or None) if isinstance(original, str) else None

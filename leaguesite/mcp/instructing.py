@@ -17,6 +17,7 @@ from leaguesite.mcp.calls import Call, Deferred, as_sent, find_league
 from matches.desk import acting
 from matches.desk.acting import DeskAction, Tool
 from matches.desk.actions import ROWS
+from matches.desk.shown import options_of, split
 from matches.league import entry
 from matches.league.corrections.queries import correction_row
 from matches.league.errors import ActionRefused, Invalid
@@ -41,7 +42,8 @@ class _None(BaseModel):
 
 
 def _options(tool: Tool, row: DeskAction) -> type[BaseModel]:
-    return tool.options or (row.api.options if row.api is not None else None) or _None
+    body = tool.options or (row.api.options if row.api is not None else None)
+    return options_of(row.shown, body, "_Known") or _None
 
 
 def _declared(tool: Tool, row: DeskAction) -> DeclaredTool:
@@ -86,9 +88,10 @@ def act(call: Call, *, name: str) -> Deferred:
 def _act(call: Call, tool: Tool, row: DeskAction) -> dict[str, Any]:
     # As in every other tool, a wrong league is refused before the other arguments are looked at.
     about = {} if row.subject == acting.SITE else {"league_id": _league(call, tool.name).pk}
-    arguments = tool.given(_arguments(call, _options(tool, row), {*about}))
+    given, shown = split(row.shown, _arguments(call, _options(tool, row), {*about}))
+    arguments = tool.given(given)
     try:
-        done = acting.carry_out(row, by=None, **arguments, **about)
+        done = acting.carry_out(row, by=None, shown=shown, **arguments, **about)
     except Invalid as error:
         raise InvalidFormat(str(error), field=error.field, seen=_seen(call, error.field)) from None
     except ActionRefused as error:
@@ -118,7 +121,7 @@ def _schedule(call: Call, league: League) -> dict[str, Any]:
     )
 
 
-def _arguments(call: Call, options: type[BaseModel], known: set[str]) -> dict[str, Any]:
+def _arguments(call: Call, options: type[BaseModel], known: set[str]) -> BaseModel:
     """The arguments of a tool that are its own, checked by the model of its endpoint's body."""
     # An argument in another case, such as matchId, is in params in snake case, too: the latter is read.
     sent = {name: value for name, value in call.params.items() if name.islower() and name not in _BESIDE | known}
@@ -127,7 +130,7 @@ def _arguments(call: Call, options: type[BaseModel], known: set[str]) -> dict[st
         expected = ", ".join([*known, *options.model_fields]) or "no arguments"
         raise InvalidFormat("There is no such argument.", field=unknown[0], seen="a value", expected=expected)
     try:
-        return options.model_validate(sent).model_dump()
+        return options.model_validate(sent)
     except ValidationError as error:
         raise _refused(error) from None
 

@@ -45,10 +45,11 @@ class _Pages:
         return is_ours(origin, host)
 
 
+_KEY = hashlib.sha256(settings.SECRET_KEY.encode()).digest()
 server = McpServer(
     make_registry(),
-    states=States(hashlib.sha256(settings.SECRET_KEY.encode()).digest(), lambda: timezone.now().timestamp()),
-    sessions=Sessions(lambda: timezone.now().timestamp()),
+    states=States(_KEY, lambda: timezone.now().timestamp()),
+    sessions=Sessions(_KEY, lambda: timezone.now().timestamp()),
     origins=_Pages(),
 )
 """The league manager as an MCP server, in this process."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -16,7 +15,7 @@ from league_sdk.mcp.kept import Encoded
 from league_sdk.mcp.registry import Registry, ToolResult, text
 from league_sdk.mcp.requests import takes_long
 from league_sdk.mcp.stateless import InputRequired
-from league_sdk.protocol import SDK_VERSION, records, rpc
+from league_sdk.protocol import SDK_VERSION, rpc
 from league_sdk.protocol.errors import InternalError, LeagueError
 from league_sdk.protocol.messages import BY_METHOD, QUERY_TYPES, MessageType
 from league_sdk.protocol.transcript import clean
@@ -26,7 +25,9 @@ from leaguesite.mcp.performing import perform
 from leaguesite.mcp.prompts import PROMPTS
 from leaguesite.mcp.resources import RESOURCES
 from leaguesite.mcp.tools import TOOLS
+from leaguesite.serving.database_away import Away
 from leaguesite.serving.refusals import error_message
+from matches.desk import busy
 
 INSTRUCTIONS = (
     "This is the league manager of a live league of AI agents (protocol league.v2). "
@@ -85,13 +86,13 @@ class Waiting:
     def __init__(self, source: Source, name: str, arguments: dict[str, Any]) -> None:
         self._held: Held | None = None
         self._error: ToolError | None = None
-        call = call_of(source, name, arguments)
-        self._steps = _Steps(call)
+        self._call = call_of(source, name, arguments)
+        self._recorder = telemetry.Recorder(self._call)
         try:
-            with self._steps.step():
-                answer = perform(call)
+            with self._recorder.step(), _refusing(self._recorder, self._call):
+                answer = perform(self._call)
                 self._held = answer if isinstance(answer, Held) else None
-                self._steps.is_last = self._held is None
+                self._recorder.goes_on = self._held is not None
         except ToolError as error:
             # The error is sent in the protocol's form, once the core has read the request.
             self._error = error
@@ -107,7 +108,7 @@ class Waiting:
         """
         if self._held is None:
             raise self._error or Failed("The server failed.")
-        with self._steps.step(waits=True):
+        with self._recorder.step(waits=True), _refusing(self._recorder, self._call):
             return await self._held.wait(context)
 
 
@@ -117,63 +118,37 @@ async def _answer(call: Call) -> dict[str, Any]:
     Raises:
         ToolError: it was refused.
     """
-    steps = _Steps(call)
-    with steps.step():
+    recorder = telemetry.Recorder(call)
+    with recorder.step(), _refusing(recorder, call):
         answer = perform(call)
-        steps.is_last = not callable(answer)
+        recorder.goes_on = callable(answer)
     if callable(answer):
         await takes_long()
-        with steps.step():
+        with recorder.step(), _refusing(recorder, call):
             answer = answer()
     if isinstance(answer, Held):
         raise TypeError(f"{call.name} needs the event loop")
     return answer
 
 
-class _Steps:
-    """The steps of carrying out a call, which is counted and logged like any other once the last one has ended.
-
-    Args:
-        call: the call.
-    """
-
-    def __init__(self, call: Call) -> None:
-        self._call = call
-        self._seconds = 0.0
-        self.is_last = True
-        """Whether no step follows the one that is being done; set in the step, by what it returned."""
-
-    @contextmanager
-    def step(self, *, waits: bool = False) -> Iterator[None]:
-        """Around each step: an error of the league becomes a tool's.
-
-        Args:
-            waits: the answer is waited for, which does not count as the time of the call. If its caller breaks off, the
-                call is neither counted nor logged.
-        """
-        begun, self.is_last = time.perf_counter(), True
-        error_code = ""
-        with records.work("agent call") as fields:
-            fields.update(telemetry.message_fields(self._call))
-            try:
-                yield
-            except LeagueError as error:
-                error_code = telemetry.code_of(error)
-                raise _refusal(self._call, error) from None
-            except InputRequired:
-                # A question to the client ends the call; its answer comes with another one.
-                raise
-            except Exception:
-                error_code = InternalError.error_code
-                raise
-            except BaseException:
-                self.is_last = False
-                raise
-            finally:
-                if not waits:
-                    self._seconds += time.perf_counter() - begun
-                if self.is_last:
-                    telemetry.record(self._call, error_code, self._seconds, fields)
+@contextmanager
+def _refusing(recorder: telemetry.Recorder, call: Call) -> Iterator[None]:
+    """Within a step: an error of the league becomes a tool's."""
+    try:
+        yield
+    except LeagueError as error:
+        recorder.error_code = telemetry.code_of(error)
+        raise _refusal(call, error) from None
+    except busy.DATABASE_ERRORS as error:
+        busy.sentence(error)
+        recorder.error_code = Away.error_code
+        raise _refusal(call, Away()) from None
+    except InputRequired:
+        # A question to the client ends the call; its answer comes with another one.
+        raise
+    except Exception:
+        recorder.error_code = InternalError.error_code
+        raise
 
 
 def _refusal(call: Call, error: LeagueError) -> ToolError:

@@ -7,7 +7,7 @@ from typing import Any
 
 from league_sdk.protocol.errors import InvalidFormat
 from leaguesite.mcp.calls import Call, Deferred, as_sent
-from leaguesite.mcp.checking import refusal
+from leaguesite.mcp.checking import find_report, refusal
 from matches.checks import practices, practising
 from matches.league.errors import ActionRefused
 from matches.models import Check, Opponent
@@ -28,22 +28,9 @@ def practice_match(call: Call) -> Deferred:
 
 
 def _practice_match(call: Call) -> dict[str, Any]:
-    practice_id = call.params.get("practice_id")
-    practice = _ask(call) if practice_id is None else _find(practice_id)
+    asks = call.params.get("practice_id") is None
+    practice = _ask(call) if asks else find_report(call, "practice_id", practices.find, "practice match")
     return call.message("PRACTICE_STATUS", **as_sent(practices.api_row(practice)))
-
-
-def _find(practice_id: Any) -> Check:
-    # Everybody who knows the id may read the report, as on its page.
-    practice = practices.find(practice_id) if isinstance(practice_id, str) else None
-    if practice is None:
-        raise InvalidFormat(
-            "There is no such practice match: reports are kept for a while only.",
-            field="practice_id",
-            seen=practice_id,
-            expected="the practice_id of an earlier answer; without it you ask for a new practice match",
-        )
-    return practice
 
 
 def _ask(call: Call) -> Check:

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import logging
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
+from league_sdk.protocol import records
 from league_sdk.protocol.errors import LeagueError, TooOften
 from league_sdk.protocol.messages import REPORT_PROGRESS
 from leaguesite.mcp.calls import Call
@@ -32,7 +36,45 @@ def code_of(error: LeagueError) -> str:
     return str(error.http_status) if isinstance(error, TooOften) else error.error_code
 
 
-def record(call: Call | None, error_code: str, seconds: float, fields: dict[str, Any]) -> None:
+class Recorder:
+    """Counts and logs one call, which may be answered in several steps, once its last step has ended.
+
+    Attributes:
+        call: the call; None until it was read.
+        error_code: the error code that it was answered with; empty for none.
+        goes_on: whether another step follows the one that is being done; set in the step.
+    """
+
+    def __init__(self, call: Call | None = None) -> None:
+        self.call = call
+        self.error_code = ""
+        self.goes_on = False
+        self._seconds = 0.0
+
+    @contextmanager
+    def step(self, *, waits: bool = False) -> Iterator[dict[str, Any]]:
+        """Around each step; gives the fields of its log records.
+
+        Args:
+            waits: the answer is waited for, which does not count as the time of the call. If its caller breaks off, the
+                call is neither counted nor logged.
+        """
+        begun, self.goes_on = time.perf_counter(), False
+        with records.work("agent call") as fields:
+            if self.call is not None:
+                fields.update(message_fields(self.call))
+            try:
+                yield fields
+            except BaseException as error:
+                self.goes_on = not isinstance(error, Exception)
+                raise
+            finally:
+                self._seconds += 0 if waits else time.perf_counter() - begun
+                if not self.goes_on:
+                    _record(self.call, self.error_code, self._seconds, fields)
+
+
+def _record(call: Call | None, error_code: str, seconds: float, fields: dict[str, Any]) -> None:
     """Count and log a call that has been answered.
 
     Args:

@@ -7,12 +7,14 @@ import logging
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, NamedTuple
 
-from django.db import DatabaseError, close_old_connections
+from django.db import DatabaseError
 
 from league_sdk.mcp.listening import Listeners
+from league_sdk.mcp.server import McpServer
 from leaguesite.mcp.resources import changed
 from matches.models import League
 from matches.push import notify
+from storage.databases import outside_requests
 
 logger = logging.getLogger(__name__)
 
@@ -89,7 +91,7 @@ class Telling:
         self._news.clear()
         leagues, self._changed = self._changed, {}
         try:
-            freezes = await asyncio.to_thread(self._in_thread, list(leagues))
+            freezes = await asyncio.to_thread(outside_requests()(self._read_freezes), list(leagues))
         except DatabaseError:
             logger.warning("whether boards are frozen cannot be read; subscribers are told later", exc_info=True)
             for league_id, match_ids in leagues.items():
@@ -100,12 +102,6 @@ class Telling:
         for league_id, match_ids in leagues.items():
             uris |= self._shown(league_id, match_ids, freezes.get(league_id))
         await self.listeners.updated_in_turn(uris)
-
-    def _in_thread(self, league_ids: Collection[str]) -> Mapping[str, Freeze]:
-        try:
-            return self._read_freezes(league_ids)
-        finally:
-            close_old_connections()
 
     def _shown(self, league_id: str, match_ids: set[str], freeze: Freeze | None) -> set[str]:
         """The addresses that look different to everybody after a change of a league."""
@@ -118,9 +114,28 @@ class Telling:
         return set() if told == freeze else changed(league_id, ())
 
 
-async def keep_telling(listeners: Listeners) -> None:
-    """Tell clients of what changes, as long as the process runs."""
-    telling = Telling(listeners)
+MAX_SENDING = 50
+"""How many messages about sessions may be on their way to other processes; more are lost, as any may be."""
+SESSIONS = "mcp"
+"""The group in which web processes tell each other what concerns a session of a client of MCP."""
+
+
+async def keep_telling(server: McpServer) -> None:
+    """Tell clients of what changes, and other web processes of their sessions, as long as the process runs."""
+    telling, loop = Telling(server.listeners), asyncio.get_running_loop()
     async with asyncio.TaskGroup() as tasks:
+        sending: set[asyncio.Task[None]] = set()
+
+        def send(told: dict[str, Any]) -> None:
+            if len(sending) < MAX_SENDING:
+                sending.add(task := tasks.create_task(notify.send(SESSIONS, told)))
+                task.add_done_callback(sending.discard)
+
+        def tell_others(message: dict[str, Any]) -> None:
+            loop.call_soon_threadsafe(send, {"type": "mcp.session"} | message)
+
+        if notify.reaches_others():
+            server.sessions.tell_others = tell_others
+            tasks.create_task(notify.listen(server.sessions.hear, SESSIONS))
         tasks.create_task(notify.listen(telling.hear))
         tasks.create_task(telling.run())

@@ -45,7 +45,8 @@ def message(request: HttpRequest, league_id: str | None = None, *, register: boo
         authorization=request.headers.get("Authorization", ""),
         site=site_address_for_caller(request),
     )
-    post, body = Post(request.body, request.headers.get("Content-Type", ""), source.authorization), None
+    sent_as = (headers.get("content-type", ""), source.authorization, headers.get("content-encoding", ""))
+    post, body = Post(request.body, *sent_as), None
     # What cannot be read is refused in the words of the protocol that its headers show.
     with suppress(LeagueError):
         body = post.decode() if request.method == "POST" else None

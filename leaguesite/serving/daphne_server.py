@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -11,9 +12,10 @@ from daphne.server import Server
 from twisted.internet import reactor
 from twisted.internet.interfaces import IDelayedCall
 
+from league_sdk.protocol.errors import NotARequest
 from leaguesite.serving.daphne_sockets import CappedSocket, end_stalled
 from leaguesite.serving.paths import BODY_TIMEOUT_S, body_limits
-from leaguesite.serving.refusals import too_large
+from leaguesite.serving.refusals import refusal, too_large
 
 BACKLOG = 2048
 """How many may wait to be accepted while the process is busy; others try again after a second. Twisted allows 50."""
@@ -23,6 +25,10 @@ MAX_FRAME_BYTES = 4 * 1024 * 1024
 """The limit for a WebSocket message that we send; those that we read have a smaller limit (``daphne_sockets``)."""
 CLOSE_CODE_RESTART = 1012
 """Sent to browsers and agents when the process stops: they connect again, to another process."""
+_ABSOLUTE = re.compile(rb"https?://([^/?#@\\\s]+)(?:/|(?=\?)|$)(.*)", re.IGNORECASE)
+_NO_TARGET = NotARequest(
+    "This request cannot be read.", field="request line", expected="a path such as /mcp, or an address with http://"
+)
 
 
 def _call_later(delay_s: float, call: Callable[..., object], *args: object) -> IDelayedCall:
@@ -56,10 +62,12 @@ class CappedRequest(WebRequest):
         return body_limits(raw.partition(b"?")[0].decode("latin1"))
 
     def gotLength(self, length: int | None) -> None:  # noqa: N802 - twisted's name
+        self._read_target()
         max_bytes, timeout_s = self._limits()
-        if length is not None and length > max_bytes:
-            self._stop_timer()
-            self._refuse(f"{length} bytes", max_bytes)
+        if self._refused:
+            length = 0
+        elif length is not None and length > max_bytes:
+            self._too_large(f"{length} bytes", max_bytes)
             # For a large length twisted would open a temporary file; what comes is discarded (handleContentChunk).
             length = 0
         elif self._timer is not None and self._timer.active():
@@ -73,7 +81,7 @@ class CappedRequest(WebRequest):
         self._received += len(data)
         max_bytes = self._limits()[0]
         if self._received > max_bytes:
-            self._refuse(f"more than {max_bytes} bytes", max_bytes)
+            self._too_large(f"more than {max_bytes} bytes", max_bytes)
             return
         super().handleContentChunk(data)
 
@@ -122,18 +130,32 @@ class CappedRequest(WebRequest):
         self._refused = True
         self.channel.transport.abortConnection()
 
-    def _refuse(self, seen: str, max_bytes: int) -> None:
-        """Answer 413 with a JSON-RPC body at once, and discard the rest of the body for a second.
+    def _read_target(self) -> None:
+        """Put an address in the request line into the usual form, a path (RFC 9112, 3.2.2); refuse what is neither.
+
+        The host in the address counts then, whatever the header says: Django checks it.
+        """
+        # Twisted declares neither the headers nor the channel's path.
+        request: Any = self
+        absolute = _ABSOLUTE.fullmatch(request.channel._path)
+        if absolute:
+            request.requestHeaders.setRawHeaders(b"host", [absolute[1]])
+            request.channel._path = b"/" + absolute[2]
+        elif not request.channel._path.startswith(b"/"):
+            self._refuse(b"400 Bad Request", refusal(_NO_TARGET))
+
+    def _too_large(self, seen: str, max_bytes: int) -> None:
+        self._refuse(b"413 Content Too Large", too_large(seen, max_bytes))
+
+    def _refuse(self, status: bytes, content: bytes) -> None:
+        """Answer with a JSON-RPC body at once, and discard the rest of the request for a second.
 
         Closing at once would reset the connection before the sender has read the answer.
         """
         self._refused = True
         self._stop_timer()
-        content = too_large(seen, max_bytes)
-        head = (
-            b"HTTP/1.1 413 Content Too Large\r\nContent-Type: application/json\r\nConnection: close\r\n"
-            b"Content-Length: " + str(len(content)).encode() + b"\r\n\r\n"
-        )
+        head = b"HTTP/1.1 %b\r\nContent-Type: application/json\r\nConnection: close\r\nContent-Length: %d\r\n\r\n"
+        head %= status, len(content)
         self.channel.transport.write(head + content)
         self._timer = _call_later(LINGER_S, self.channel.transport.abortConnection)
 

@@ -16,6 +16,7 @@ from daphne.ws_protocol import WebSocketProtocol
 
 from league_sdk.protocol.limits import MAX_BODY_BYTES
 from leaguesite.serving.paths import INBOX_SOCKET
+from matches.view.recent import Recent
 
 MAX_MESSAGE_BYTES, MAX_FRAGMENTS = 4096, 16
 """The limits for a message of a browser: an acknowledgement is short, and need not be fragmented."""
@@ -30,7 +31,7 @@ STALLED_TIMEOUT_S = 30
 """After how long the system ends a connection whose other end takes nothing, even if we have closed it: otherwise what
 was written to it would stay in memory for ever."""
 
-_prepared_messages: dict[int, tuple[str | bytes, Any]] = {}
+_prepared_messages: Recent[int, tuple[str | bytes, Any]] = Recent(MAX_PREPARED)
 """The last prepared messages, by the identity of their content: the content, and what goes over the wire for it."""
 
 
@@ -121,8 +122,6 @@ class CappedSocket(WebSocketProtocol):
         else:
             message = self.factory.prepareMessage(content, True)
         _prepared_messages[id(content)] = (content, message)
-        while len(_prepared_messages) > MAX_PREPARED:
-            del _prepared_messages[next(iter(_prepared_messages))]
         return message
 
     def serverClose(self, code: int | None = None) -> None:  # noqa: N802 - daphne's name

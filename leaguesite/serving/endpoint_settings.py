@@ -5,9 +5,9 @@ from __future__ import annotations
 import ipaddress
 from collections.abc import Mapping
 from typing import Any
-from urllib.parse import urlsplit
 
 from leaguesite.environment import listed, network, networks
+from storage.databases import split_servers
 
 SERVICES = {
     "DATABASE_URL": (("postgres", "postgresql"), 5432),
@@ -31,7 +31,7 @@ def read(environ: Mapping[str, str]) -> dict[str, Any]:
         "refused_networks": _networks(environ, "LEAGUE_ENDPOINT_REFUSED_NETWORKS"),
         "ports": _ports(environ, "LEAGUE_ENDPOINT_PORTS") or None,
         "schemes": _schemes(environ, "LEAGUE_ENDPOINT_SCHEMES") or None,
-        "closed_ports": sorted({port for name in SERVICES if (port := _port_of(environ.get(name, ""), name))}),
+        "closed_ports": sorted({port for name in SERVICES for port in _ports_of(environ.get(name, ""), name)}),
         "own_hosts": _hosts(environ, "LEAGUE_OWN_HOSTS"),
     }
 
@@ -73,11 +73,11 @@ def _schemes(environ: Mapping[str, str], variable: str) -> list[str]:
     return schemes
 
 
-def _port_of(url: str, variable: str) -> int | None:
-    """The port of a service of the site; None when it has none."""
+def _ports_of(url: str, variable: str) -> set[int]:
+    """The ports of a service of the site, on whichever of its hosts; none without it."""
     schemes, default_port = SERVICES[variable]
     try:
-        parts = urlsplit(url)
-        return (parts.port or default_port) if parts.scheme in schemes else None
+        parts, servers = split_servers(url, default_port)
+        return {port for _host, port in servers} if parts.scheme in schemes else set()
     except ValueError:
         raise ValueError(f"{variable}: its port cannot be read") from None

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import time
 from collections import Counter, defaultdict
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -29,6 +30,7 @@ from leaguesite.serving.fair_queue import FairQueue
 from leaguesite.serving.queues import Queue, queue_of
 from leaguesite.serving.refusals import refusal
 from leaguesite.serving.threads import QUERIES, THREADS
+from matches.desk.shown import ARRIVED
 from matches.observing import metrics
 
 MAX_WHOLE_BYTES = 256 * 1024
@@ -135,6 +137,7 @@ class OneHopHandler(ASGIHandler):
 
     async def _run(self, scope: HTTPScope, body: Any, queue: Queue) -> _Answer | HeldResponse:
         """Run the request in its thread, and what it defers in the thread of queries."""
+        ARRIVED.set(time.time())
         context = contextvars.copy_context()
         response = await self._in_turn(queue.thread, queue.caller, partial(context.run, self._respond, scope, body))
         if isinstance(response, DeferredResponse):
@@ -196,6 +199,8 @@ async def _send_held(held: HeldResponse, send: ASGISendCallable) -> None:
         headers = [(name, value) for name, value in headers if name.lower() != b"content-length"]
     await send({"type": "http.response.start", "status": status, "headers": headers, "trailers": False})
     if isinstance(response, StreamResponse):
+        # Daphne sends the head with the first part, and the first event may take long to come.
+        await send({"type": "http.response.body", "body": b"", "more_body": True})
         async with aclosing(response.parts) as parts:
             async for part in parts:
                 await send({"type": "http.response.body", "body": part, "more_body": True})

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
 from dataclasses import dataclass
 
 from agents_registry.models import Agent, Kind
 from league_sdk.protocol import tokens
+from matches.view.recent import Recent
 
 MAX_KNOWN_TOKENS = 20_000
-"""Above this limit the least recently used token is forgotten."""
+"""Above this limit the token that was learned the longest ago is forgotten."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,35 +32,26 @@ class KnownTokens:
 
     They authenticate nobody: every call is still authenticated by the database. A token is learned when it is given out
     or has been authenticated, and forgotten when the database says that it is nobody's.
+
+    Attributes:
+        bearers: the owners.
     """
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._bearers: OrderedDict[str, Bearer] = OrderedDict()
+        self.bearers: Recent[str, Bearer] = Recent(MAX_KNOWN_TOKENS)
 
     def learn(self, token: str, agent: Agent) -> None:
         """Note that a token is that agent's."""
-        bearer = Bearer(agent.pk, agent.kind, agent.kind == Kind.REFEREE and agent.site_key)
-        digest = tokens.digest(token)
-        with self._lock:
-            self._bearers[digest] = bearer
-            self._bearers.move_to_end(digest)
-            while len(self._bearers) > MAX_KNOWN_TOKENS:
-                self._bearers.popitem(last=False)
+        ours = agent.kind == Kind.REFEREE and agent.site_key
+        self.bearers[tokens.digest(token)] = Bearer(agent.pk, agent.kind, ours)
 
     def forget(self, token: str) -> None:
         """Note that a token is nobody's."""
-        with self._lock:
-            self._bearers.pop(tokens.digest(token), None)
-
-    def forget_all(self) -> None:
-        """Forget every token, as after a start of the process."""
-        with self._lock:
-            self._bearers.clear()
+        self.bearers.forget(tokens.digest(token))
 
     def owner(self, token: str) -> Bearer | None:
         """The agent whose token it was; None for a token that is not known."""
-        return self._bearers.get(tokens.digest(token))
+        return self.bearers.get(tokens.digest(token))
 
 
 known_tokens = KnownTokens()

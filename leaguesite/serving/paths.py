@@ -1,6 +1,6 @@
 """The paths whose routes, threads, limits or redirects differ from those of ordinary pages.
 
-``deploy/nginx/leaguesite.conf`` has the same paths and limits; ``tests/test_deploy.py`` holds it equal.
+``deploy/haproxy/leaguesite.cfg`` has the same paths and limits; ``tests/test_deploy.py`` holds it equal.
 """
 
 from __future__ import annotations

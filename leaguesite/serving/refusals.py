@@ -7,9 +7,11 @@ from typing import Any
 
 from django.utils import timezone
 
+from agents_registry.rate_limits.attempts import Wait, too_often
 from league_sdk.protocol import rpc
 from league_sdk.protocol.envelope import LEAGUE_MANAGER, envelope
 from league_sdk.protocol.errors import LeagueError, TooLarge, league_error
+from matches.observing import metrics
 
 
 def new_conversation_id() -> str:
@@ -44,3 +46,18 @@ def too_large(seen: str, max_bytes: int) -> bytes:
         max_bytes: the limit.
     """
     return refusal(TooLarge("The body is too large.", field="body", seen=seen, expected=f"at most {max_bytes} bytes"))
+
+
+def refuse_if_too_often(wait: Wait | None, field: str | None = None) -> None:
+    """Refuse a caller that has to wait; count that in the metrics.
+
+    Args:
+        wait: what was counted, and how long to wait; None: the caller may go on.
+        field: the field that was tried too often, if it is one.
+
+    Raises:
+        TooOften: it has to wait.
+    """
+    if wait is not None:
+        metrics.limited(wait.name)
+        raise too_often(wait, field=field)

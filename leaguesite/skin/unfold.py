@@ -62,6 +62,7 @@ TEXTS = (
 )
 """Texts of Unfold's own templates, for which it has no Hebrew."""
 
+SEES_LISTS = "matches.desk.access.sees_lists"
 NEVER_ACTIVE = {"active": lambda request: False}
 """For pages outside the admin: their entry is never that of the current page."""
 
@@ -85,9 +86,9 @@ UNFOLD: dict[str, Any] = {
             {
                 "items": [
                     _item(_("Your leagues"), "home", "admin:index"),
-                    _item(_("Leagues"), "emoji_events", "admin:matches_league_changelist"),
-                    _item(_("Agents"), "smart_toy", "admin:agents_registry_agent_changelist"),
-                    _item(_("Matches"), "sports_score", "admin:matches_match_changelist"),
+                    _item(_("Leagues"), "emoji_events", "admin:matches_league_changelist", permission=SEES_LISTS),
+                    _item(_("Agents"), "smart_toy", "admin:agents_registry_agent_changelist", permission=SEES_LISTS),
+                    _item(_("Matches"), "sports_score", "admin:matches_match_changelist", permission=SEES_LISTS),
                     _item(_("Who did what"), "history", "admin:matches_auditentry_changelist", permission=is_superuser),
                     _item(_("Import a league"), "upload_file", "admin:matches_league_import", permission=opens_leagues),
                     _item(_("Check an agent"), "fact_check", "check", **NEVER_ACTIVE),

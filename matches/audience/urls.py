@@ -1,16 +1,16 @@
 from django.urls import path
 
-from matches.audience.views import audience, check, mine, practice, series, story
+from matches.audience.views import audience, check, mine, reports, series, story
 
 urlpatterns = [
     path("", audience.index, name="index"),
     path("protocol.md", audience.protocol, name="protocol"),
     path("check", check.check, name="check"),
     path("check/", check.check),
-    path("check/<uuid:check_id>", check.check_report, name="check_report"),
-    path("check/<uuid:check_id>.json", check.check_json, name="check_json"),
-    path("practice/<uuid:practice_id>", practice.practice_report, name="practice_report"),
-    path("practice/<uuid:practice_id>.json", practice.practice_json, name="practice_json"),
+    path("check/<uuid:report_id>", reports.as_page, {"kind": "check"}, name="check_report"),
+    path("check/<uuid:report_id>.json", reports.as_json, {"kind": "check"}, name="check_json"),
+    path("practice/<uuid:report_id>", reports.as_page, {"kind": "practice"}, name="practice_report"),
+    path("practice/<uuid:report_id>.json", reports.as_json, {"kind": "practice"}, name="practice_json"),
     path("series/<slug:series_id>", series.series, name="series"),
     path("series/<slug:series_id>/", series.series),
     path("leagues/<slug:league_id>/", audience.of("board"), name="board"),

@@ -14,7 +14,7 @@ from functools import partial
 from typing import Any
 from uuid import UUID
 
-from django.db import DatabaseError, close_old_connections
+from django.db import DatabaseError
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -31,6 +31,7 @@ from matches.inbox.calling import AgentCaller, AgentInboxCaller
 from matches.inbox.finding import FirstCall
 from matches.models import Check
 from matches.push import nudge
+from storage.databases import outside_requests
 
 logger = logging.getLogger(__name__)
 
@@ -125,12 +126,6 @@ class Checker:
 
     async def keep_checking(self) -> None:
         """Claim and run checks until cancelled."""
-        loop, woken = asyncio.get_running_loop(), asyncio.Event()
-
-        def wake(urgent: bool) -> None:
-            # Wake-ups that are not urgent are about matches. Skip if a pass is already pending.
-            if urgent and not woken.is_set():
-                loop.call_soon_threadsafe(woken.set)
 
         def ended(task: asyncio.Task[None]) -> None:
             over = self._running.pop(task, None)
@@ -139,34 +134,34 @@ class Checker:
             # Another check may use its address and its place.
             woken.set()
 
-        detach = nudge.attach(wake)
-        try:
-            while True:
-                woken.clear()
-                for one in [] if self.draining() else await self._take():
-                    self._overtaken.discard(one.check_id)
-                    job = replace(
-                        one,
-                        is_overtaken=partial(self._is_overtaken, one.check_id),
-                        on_posts=partial(self._posts.__setitem__, one.check_id),
-                    )
-                    task = asyncio.create_task(self._run(job))
-                    self._running[task] = job
-                    task.add_done_callback(ended)
-                try:
-                    async with asyncio.timeout(self.pass_interval_s):
-                        await woken.wait()
-                except TimeoutError:
-                    logger.debug("tick")
-                await asyncio.sleep(self.min_pass_interval_s)
-        finally:
-            detach()
-            jobs = list(self._running.values())
-            for task in list(self._running):
-                task.cancel()
-            if jobs:
-                # The next process can start with them at once, and no page shows them as running.
-                await self._in_db(lambda: runs.return_to_queue([(job.check_id, job.run) for job in jobs]))
+        # Nudges that are not urgent are about matches.
+        with nudge.woken(only_urgent=True) as woken:
+            try:
+                while True:
+                    woken.clear()
+                    for one in [] if self.draining() else await self._take():
+                        self._overtaken.discard(one.check_id)
+                        job = replace(
+                            one,
+                            is_overtaken=partial(self._is_overtaken, one.check_id),
+                            on_posts=partial(self._posts.__setitem__, one.check_id),
+                        )
+                        task = asyncio.create_task(self._run(job))
+                        self._running[task] = job
+                        task.add_done_callback(ended)
+                    try:
+                        async with asyncio.timeout(self.pass_interval_s):
+                            await woken.wait()
+                    except TimeoutError:
+                        logger.debug("tick")
+                    await asyncio.sleep(self.min_pass_interval_s)
+            finally:
+                jobs = list(self._running.values())
+                for task in list(self._running):
+                    task.cancel()
+                if jobs:
+                    # The next process can start with them at once, and no page shows them as running.
+                    await self._in_db(lambda: runs.return_to_queue([(job.check_id, job.run) for job in jobs]))
 
     def _is_overtaken(self, check_id: UUID) -> bool:
         return check_id in self._overtaken
@@ -272,10 +267,4 @@ class Checker:
             await asyncio.sleep(self.practice_show_interval_s if job.opponent else self.show_interval_s)
 
     async def _in_db(self, work: Callable[[], Any]) -> Any:
-        def closing() -> Any:
-            try:
-                return work()
-            finally:
-                close_old_connections()
-
-        return await self.in_thread(closing)
+        return await self.in_thread(outside_requests()(work))

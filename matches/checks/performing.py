@@ -15,7 +15,7 @@ from league_sdk.conformance.listener import own_address
 from league_sdk.conformance.practice import practise
 from league_sdk.conformance.report import Clause, Report
 from league_sdk.conformance.steps import Step
-from league_sdk.conformance.subject import NOBODY, Identity, Limits, Subject
+from league_sdk.conformance.subject import NOBODY, Identity, Subject
 from league_sdk.protocol.messages import ROLES
 from league_sdk.strategies.house import house_agent
 from league_sdk.transport.client import Caller
@@ -32,7 +32,7 @@ MAX_STEPS_CHARS = 200_000
 
 async def check(job: Job, client: Caller, on_clause: OnClause) -> Report:
     """Check an agent against every message."""
-    return await check_agent(await _subject(job, Limits.of_league(job.rules)), client, on_clause)
+    return await check_agent(await _subject(job), client, on_clause)
 
 
 async def play(job: Job, client: Caller, on_report: OnReport, *, max_chars: int = MAX_STEPS_CHARS) -> dict[str, Any]:
@@ -45,7 +45,6 @@ async def play(job: Job, client: Caller, on_report: OnReport, *, max_chars: int 
         max_chars: the limit for all bodies, as JSON.
     """
     [game_type] = job.game_types
-    limits = replace(Limits.of_league(job.rules), overall_s=MAX_PRACTICE_S)
     house = HouseApart(job.opponent, house_agent(job.opponent, game_type))
     steps, chars_left = list[dict[str, Any]](), max_chars
 
@@ -59,7 +58,7 @@ async def play(job: Job, client: Caller, on_report: OnReport, *, max_chars: int 
         on_report({"steps": list(steps), "view": view})
 
     try:
-        subject = await _subject(job, limits)
+        subject = replace(await _subject(job), overall_s=MAX_PRACTICE_S)
         role = ROLES[1] if job.second else ROLES[0]
         played = await practise(subject, client, house, game_type=game_type, role=role, on_step=on_step)
     finally:
@@ -67,7 +66,7 @@ async def play(job: Job, client: Caller, on_report: OnReport, *, max_chars: int 
     return played.to_json() | {"steps": steps}
 
 
-async def _subject(job: Job, limits: Limits) -> Subject:
+async def _subject(job: Job) -> Subject:
     identity = None
     if job.player_id:
         identity = Identity(job.player_id, job.league_id, job.league_token, known=True)
@@ -83,7 +82,7 @@ async def _subject(job: Job, limits: Limits) -> Subject:
         ready_in=job.ready_in,
         on_posts=job.on_posts,
         listen=await _listen(job),
-        limits=limits,
+        limits=job.rules,
         behind_gateway=job.behind_gateway,
         in_play=job.in_play,
         proving_digests=job.shown_by,

@@ -11,6 +11,7 @@ from typing_extensions import TypedDict
 
 from league_sdk.protocol.messages import ROLES
 from league_sdk.protocol.schemas.parts import one_of, says
+from matches.checks import report
 from matches.checks.report import ASK_AGAIN_S
 from matches.models import Check, CheckState, CheckWay, Opponent
 from matches.view.rows import time_in
@@ -82,11 +83,7 @@ class PracticeRow(TypedDict):
 
 def find(practice_id: str | UUID) -> Check | None:
     """The practice match of this id, with its agent; None when there is none."""
-    try:
-        pk = UUID(str(practice_id))
-    except ValueError:
-        return None
-    return Check.practices.select_related("agent", "agent__league").filter(pk=pk).first()
+    return report.find_among(Check.practices.all(), practice_id)
 
 
 def api_row(practice: Check) -> PracticeRow:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from datetime import datetime
 from functools import lru_cache
-from typing import Annotated, Any, NotRequired, cast
+from typing import Annotated, Any, NamedTuple, NotRequired, cast
 from uuid import UUID
 
+from django.db.models import QuerySet
 from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils import timezone
@@ -105,15 +107,13 @@ class CheckSoFar(CheckRow):
 
 def find(check_id: str | UUID) -> Check | None:
     """The check of this id, with its agent; None when there is none."""
-    pk = _uuid(check_id)
-    if pk is None:
-        return None
-    return Check.objects.select_related("agent", "agent__league").filter(pk=pk).first()
+    return find_among(Check.objects.all(), check_id)
 
 
-def _uuid(text: str | UUID) -> UUID | None:
+def find_among(rows: QuerySet[Check], report_id: str | UUID) -> Check | None:
+    """The check or practice match of this id, with its agent; None when there is none among these."""
     try:
-        return UUID(str(text))
+        return rows.select_related("agent__league").filter(pk=UUID(str(report_id))).first()
     except ValueError:
         return None
 
@@ -227,30 +227,46 @@ def _withheld(check: Check) -> str:
     return states.not_shown_to_be_yours() if check.withheld else ""
 
 
-def fragments(check_id: str, language: str) -> dict[str, str] | None:
-    """Every fragment of a report's page in the active language; None when there is no such check.
+class Page(NamedTuple):
+    """The page of a report: of a check, or of a practice match.
 
-    Fragments of ended checks are cached: pages that watched a check stay open after its end.
+    Attributes:
+        folder: of its templates.
+        fragments: their names.
+        context: returns what they show of the report with this id; None when there is none.
     """
-    pk = _uuid(check_id)
+
+    folder: str
+    fragments: tuple[str, ...]
+    context: Callable[[str], dict[str, Any] | None]
+
+
+def fragments(page: Page, report_id: str, language: str) -> dict[str, str] | None:
+    """Every fragment of a report's page in the active language; None when there is no such report.
+
+    The fragments of what has ended are cached: pages that watched it stay open after its end.
+    """
     # Read without its report, which is long: most callers get cached fragments.
-    check = Check.objects.select_related("agent__league").defer("report").filter(pk=pk).first() if pk else None
+    check = find_among(Check.checks_and_practices.defer("report"), report_id)
     if check is None or check.finished_at is None:
-        return _rendered(check_id)
+        return _rendered(page, report_id)
     # The limits of its league may change after its end, and the verdict with them.
-    return _rendered_for_good(check_id, language, readiness.of_report(check))
+    return _rendered_for_good(page, report_id, language, readiness.of_report(check))
 
 
-def _rendered(check_id: str) -> dict[str, str] | None:
-    context = report_page(check_id)
+def _rendered(page: Page, report_id: str) -> dict[str, str] | None:
+    context = page.context(report_id)
     if context is None:
         return None
-    return {name: render_to_string(f"check/fragments/{name}.html", context) for name in FRAGMENTS}
+    return {name: render_to_string(f"{page.folder}/fragments/{name}.html", context) for name in page.fragments}
 
 
-@lru_cache(maxsize=64)
-def _rendered_for_good(check_id: str, _language: str, _verdict: Ready | None) -> dict[str, str] | None:
-    return _rendered(check_id)
+@lru_cache(maxsize=128)
+def _rendered_for_good(page: Page, report_id: str, _language: str, _verdict: Ready | None) -> dict[str, str] | None:
+    return _rendered(page, report_id)
+
+
+PAGE = Page("check", FRAGMENTS, report_page)
 
 
 def _clause(clause: dict[str, Any]) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from typing import Any
 from uuid import UUID
 
 from django.db import transaction
+from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -19,6 +20,7 @@ from agents_registry.addresses.reading import agent_of_line
 from agents_registry.models import Agent
 from agents_registry.registering import registration
 from league_sdk.protocol.notes import Note
+from league_sdk.protocol.transcript import clean, storable
 from matches.league import effects
 from matches.models import Check, CheckState
 from matches.push import notify
@@ -48,8 +50,7 @@ def topic(check_id: UUID) -> str:
 def return_to_queue(running: Iterable[tuple[UUID, int]]) -> None:
     """RUNNING to WANTED: return checks, each by its id and run, to the queue, from which they are run again."""
     for check_id, run in running:
-        with transaction.atomic():
-            _move(check_id, run, state=CheckState.WANTED, claimed_until=None, report={})
+        _move(check_id, run, state=CheckState.WANTED, claimed_until=None, report={})
 
 
 def yield_to_match(*, check_id: UUID, run: int) -> None:
@@ -58,18 +59,22 @@ def yield_to_match(*, check_id: UUID, run: int) -> None:
     if run < MAX_RUNS:
         return_to_queue([(check_id, run)])
     else:
-        fail(check_id=check_id, run=run, problem=_("A match or a check of the agent came first, three times."))
-
-
-def refuse(*, check: Check, problem: str, now: datetime) -> bool:
-    """WANTED to FAILED: a practice match that may not be played any more."""
-    with transaction.atomic():
-        refused = Check.practices.filter(pk=check.pk, state=CheckState.WANTED).update(
-            state=CheckState.FAILED, problem=_one_line(problem), finished_at=now
+        fail(
+            check_id=check_id,
+            run=run,
+            problem=_("A match or a check of the agent, or other people, came first, three times."),
         )
-        if refused:
-            changed(check)
-        return bool(refused)
+
+
+@transaction.atomic
+def refuse(*, check: Check, problem: str, now: datetime) -> bool:
+    """WANTED to FAILED: a check or practice match that may not be carried out any more."""
+    refused = Check.checks_and_practices.filter(pk=check.pk, state=CheckState.WANTED).update(
+        state=CheckState.FAILED, problem=_one_line(problem), finished_at=now
+    )
+    if refused:
+        changed(check)
+    return bool(refused)
 
 
 def expire(now: datetime) -> None:
@@ -88,24 +93,23 @@ def progress(*, check_id: UUID, run: int, **found: Any) -> bool:
     Args:
         found: the parts of the report, such as ``clauses`` or ``steps``.
     """
-    with transaction.atomic():
-        return _move(check_id, run, report=storable(found))
+    return _move(check_id, run, report=clean(found))
 
 
+@transaction.atomic
 def finish_practice(*, check_id: UUID, run: int, report: dict[str, Any], now: datetime | None = None) -> bool:
     """RUNNING to DONE with the report of a practice match, its only result; false as from :func:`progress`."""
-    with transaction.atomic():
-        done = _move(
-            check_id,
-            run,
-            state=CheckState.DONE,
-            report=storable(report),
-            claimed_until=None,
-            finished_at=now or timezone.now(),
-        )
-        if done:
-            _forget_old_practices(check_id)
-        return done
+    done = _move(
+        check_id,
+        run,
+        state=CheckState.DONE,
+        report=clean(report),
+        claimed_until=None,
+        finished_at=now or timezone.now(),
+    )
+    if done:
+        _forget_old(check_id)
+    return done
 
 
 def finish(
@@ -123,7 +127,7 @@ def finish(
             check_id,
             run,
             state=CheckState.DONE,
-            report=storable(report),
+            report=clean(report),
             passed=passed,
             problem="" if passed else _one_line(report["next_step"] or report["summary"]),
             claimed_until=None,
@@ -137,17 +141,17 @@ def finish(
 
 def fail(*, check_id: UUID, run: int, problem: str, now: datetime | None = None) -> bool:
     """RUNNING to FAILED: the check could not be carried out, which says nothing about the agent."""
-    with transaction.atomic():
-        return _move(
-            check_id,
-            run,
-            state=CheckState.FAILED,
-            problem=_one_line(problem),
-            claimed_until=None,
-            finished_at=now or timezone.now(),
-        )
+    return _move(
+        check_id,
+        run,
+        state=CheckState.FAILED,
+        problem=_one_line(problem),
+        claimed_until=None,
+        finished_at=now or timezone.now(),
+    )
 
 
+@transaction.atomic
 def _move(check_id: UUID, run: int, **changes: Any) -> bool:
     moved = Check.checks_and_practices.filter(pk=check_id, state=CheckState.RUNNING, runs=run).update(**changes)
     if moved and "state" in changes:
@@ -198,22 +202,19 @@ def _show_leagues(check_id: UUID) -> None:
 
 
 def _forget_old(check_id: UUID) -> None:
-    """Delete the oldest reports of a check's address, and of addresses at which no agent is registered."""
-    address = Check.objects.values_list("address", flat=True).get(pk=check_id)
-    ended = Check.objects.filter(state__in=[CheckState.DONE, CheckState.FAILED])
-    for reports, limit in (
-        (ended.filter(address=address), MAX_REPORTS_PER_ADDRESS),
-        (ended.filter(agent=None), MAX_REPORTS_WITHOUT_AGENT),
-    ):
-        old = list(reports.order_by("-created_at", "-pk").values_list("pk", flat=True)[limit:])
-        ended.filter(pk__in=old).delete()
+    """Delete the oldest reports beside one that is new.
 
-
-def _forget_old_practices(check_id: UUID) -> None:
-    ended = Check.practices.filter(state__in=[CheckState.DONE, CheckState.FAILED])
-    agent = Check.practices.values_list("agent", flat=True).get(pk=check_id)
-    for reports, limit in ((ended.filter(agent=agent), MAX_PRACTICES_PER_AGENT), (ended, MAX_PRACTICES)):
-        old = list(reports.order_by("-created_at", "-pk").values_list("pk", flat=True)[limit:])
+    Of a check those of its address, and of addresses at which no agent is registered; of a practice match those of its
+    agent, and of all.
+    """
+    new = Check.checks_and_practices.only("address", "agent_id", "opponent").get(pk=check_id)
+    kept = [(Q(address=new.address), MAX_REPORTS_PER_ADDRESS), (Q(agent=None), MAX_REPORTS_WITHOUT_AGENT)]
+    if new.is_practice:
+        kept = [(Q(agent=new.agent_id), MAX_PRACTICES_PER_AGENT), (Q(), MAX_PRACTICES)]
+    rows = Check.practices if new.is_practice else Check.objects
+    ended = rows.filter(state__in=[CheckState.DONE, CheckState.FAILED])
+    for which, limit in kept:
+        old = list(ended.filter(which).order_by("-created_at", "-pk").values_list("pk", flat=True)[limit:])
         ended.filter(pk__in=old).delete()
 
 
@@ -226,12 +227,3 @@ def changed(check: Check) -> None:
 
 def _one_line(text: str) -> str:
     return " ".join(storable(text).split())[:200]
-
-
-def storable(value: Any) -> Any:
-    """A JSON value without NUL characters and lone surrogates, which PostgreSQL refuses."""
-    if isinstance(value, str):
-        return value.replace("\x00", "\ufffd").encode("utf-8", "replace").decode()
-    if isinstance(value, dict):
-        return {storable(str(key)): storable(item) for key, item in value.items()}
-    return [storable(item) for item in value] if isinstance(value, (list, tuple)) else value

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
 from django.db import IntegrityError, transaction
-from django.db.models import F
+from django.db.models import F, QuerySet
 from django.utils import timezone
 
 from agents_registry.addresses import programs
@@ -20,7 +20,7 @@ from league_sdk.dialects.words import READY
 from league_sdk.protocol.league_settings import LeagueSettings
 from league_sdk.protocol.states import IN_PLAY, LeagueState, MatchState
 from matches.checks import practising, relaying, runs, ways
-from matches.checks.turns import Busy, turn_of
+from matches.checks.turns import Busy, crowding, turn_of
 from matches.checks.ways import Target
 from matches.models import Check, CheckState, League, Match
 from matches.push.nudge import nudge
@@ -137,17 +137,11 @@ def take(*, now: datetime, room: int = MAX_RUNNING) -> list[Job]:
     due = Check.checks_and_practices.filter(state=CheckState.WANTED, due_at__lte=now)
     if room < 1 or not due.exists():
         return []
-    # A program that plays, or is about to, is not checked, by whatever address the check would call it.
     gateways = programs.gateways()
-    playing = _playing(gateways)
-    busy = Busy(Check.checks_and_practices.filter(state=CheckState.RUNNING).only("address", "asked_by", "opponent"))
+    running = Check.checks_and_practices.filter(state=CheckState.RUNNING)
+    busy = Busy(running.select_related("agent__owner").defer("report"))
     leagues = set(readiness.leagues_demanding_check().values_list("pk", flat=True))
-    waiting = [
-        (_is_demanded(check, leagues), check, target, behind)
-        for check in practising.playable(due.defer("report").select_related("agent__league"), now)
-        if (behind := programs.find((target := ways.of_check(check)).endpoint, gateways, nudge))
-        and playing.isdisjoint(programs.free_for(behind.keys) | {programs.oneself(check.agent_id or 0)})
-    ]
+    waiting = [(_is_demanded(one[0], leagues), *one) for one in _startable(due, _playing(gateways), gateways, now)]
     checked_addresses = {target.address for _demanded, check, target, _behind in waiting if not check.is_practice}
     turn = turn_of([check for _demanded, check, _target, _behind in waiting], now)
     waiting.sort(key=lambda one: (not one[0], turn(one[1])))
@@ -167,6 +161,18 @@ def take(*, now: datetime, room: int = MAX_RUNNING) -> list[Job]:
                 busy.add(check)
                 jobs.append(_pinned(_job(check, behind.keys, gateways), check, behind))
     return jobs
+
+
+def _startable(
+    due: QuerySet[Check], playing: Collection[str], gateways: frozenset[str], now: datetime
+) -> Iterator[tuple[Check, Target, Program]]:
+    """The due checks with how they would call, but none of a program that plays, or is about to, by any address."""
+    for check in practising.playable(due.defer("report").select_related("agent__league", "agent__owner"), now):
+        target = ways.of_check(check)
+        behind = programs.find(target.endpoint, gateways, nudge)
+        free = programs.free_for(behind.keys) | {programs.oneself(check.agent_id or 0)} if behind else frozenset()
+        if behind and free.isdisjoint(playing):
+            yield check, target, behind
 
 
 def _pinned(job: Job, check: Check, behind: Program) -> Job:
@@ -205,24 +211,51 @@ def falls_back(job: Job) -> bool:
 def overtaken(jobs: Iterable[Job], now: datetime | None = None) -> set[UUID]:
     """READ: the ids of running checks and practice matches that give way: their agent is due in a match.
 
-    A practice match also gives way to a check that waits for its address.
+    A practice match also gives way to a check that waits for its address, and to that of another person
+    (:func:`matches.checks.turns.crowding`). Every check gives way when the league of its agent begins: it would go on
+    to announce a round, and send a table, beside those of the league.
     """
+    now, jobs = now or timezone.now(), list(jobs)
+    of_begun = _of_begun([job for job in jobs if not job.in_play])
     yielding = [job for job in jobs if job.gives_way]
     if not yielding:
-        return set()
+        return of_begun
     practices = [job.check_id for job in yielding if job.opponent]
-    due = Check.objects.filter(state=CheckState.WANTED, due_at__lte=now or timezone.now())
-    addresses = Check.practices.filter(pk__in=practices, address__in=due.values("address"))
-    waited_for = set(addresses.values_list("pk", flat=True)) if practices else set()
-    playing = _playing(programs.gateways())
+    gateways = programs.gateways()
+    playing = _playing(gateways)
+    waited_for: set[UUID] = set()
+    if practices:
+        due = Check.checks_and_practices.filter(state=CheckState.WANTED, due_at__lte=now)
+        checks, others = due.filter(opponent=""), due.exclude(opponent="")
+        addresses = Check.practices.filter(pk__in=practices, address__in=checks.values("address"))
+        waited_for = set(addresses.values_list("pk", flat=True))
+        waiting = [check for check, _target, _behind in _startable(others, playing, gateways, now)]
+        waited_for |= set(crowding(waiting, now)).intersection(practices)
     called = {
         job.check_id: runs.called_program_keys.get(job.check_id, frozenset())
         | ({programs.oneself(job.agent)} if job.agent is not None else frozenset())
         for job in yielding
     }
-    return waited_for | {
-        check_id for check_id, keys in called.items() if not playing.isdisjoint(programs.free_for(keys))
-    }
+    return (
+        of_begun
+        | waited_for
+        | {check_id for check_id, keys in called.items() if not playing.isdisjoint(programs.free_for(keys))}
+    )
+
+
+def _of_begun(before: Sequence[Job]) -> set[UUID]:
+    """The ids of checks whose agent, or another one at its address, is in a league that has begun meanwhile."""
+    if not before:
+        return set()
+    running = League.objects.filter(pk__in={job.league_id for job in before}, state=LeagueState.RUNNING)
+    begun = set(running.values_list("pk", flat=True))
+    checks = Check.checks_and_practices.filter(pk__in=[job.check_id for job in before])
+    keys = dict(checks.values_list("pk", "endpoint_key"))
+    there = Agent.objects.filter(
+        kind=Kind.PLAYER, endpoint_key__in=set(keys.values()), league__state=LeagueState.RUNNING
+    )
+    playing = set(there.values_list("endpoint_key", flat=True))
+    return {job.check_id for job in before if job.league_id in begun or keys.get(job.check_id) in playing}
 
 
 def _playing(gateways: frozenset[str]) -> set[str]:
@@ -247,6 +280,8 @@ def _job(check: Check, keys: frozenset[str], gateways: frozenset[str]) -> Job:
     agent = check.agent
     games = tuple(check.game_types)
     job = Job(check.pk, check.runs + 1, check.role, check.endpoint, games, asked_by=check.asked_by)
+    at_address = Agent.objects.filter(kind=Kind.PLAYER, endpoint_key=check.endpoint_key)
+    job = replace(job, in_play=at_address.filter(league__state=LeagueState.RUNNING).exists())
     job = replace(job, opponent=check.opponent, second=check.second)
     if agent is None or agent.kind != check.role:
         return job
@@ -269,7 +304,7 @@ def _job(check: Check, keys: frozenset[str], gateways: frozenset[str]) -> Job:
         tokens=_tokens(check, agent),
         own_tokens=_digests(_may_name_no_match(check, agent)),
         rules=league.rules if league is not None else LeagueSettings(),
-        in_play=bool(job.shown_by) or (league is not None and league.state == LeagueState.RUNNING),
+        in_play=job.in_play or bool(job.shown_by) or (league is not None and league.state == LeagueState.RUNNING),
     )
 
 

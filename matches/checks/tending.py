@@ -8,10 +8,11 @@ from django.conf import settings
 from django.db import transaction
 from django.db.models import Max
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from agents_registry.models import Agent, Kind
 from league_sdk.protocol.states import AgentState, LeagueState
-from matches.checks import ways
+from matches.checks import runs, ways
 from matches.checks.asking import queue_agent
 from matches.checks.runs import REGISTRATION
 from matches.checks.turns import asked_lately, place_of, places
@@ -28,6 +29,7 @@ MAX_PER_HOUR, MIN_INTERVAL_S = 6, 60.0
 """How many checks of one agent its registrations ask for, however often it registers, and the time between two."""
 MAX_WAITING, MAX_PER_PLACE_AND_HOUR = 1000, 300
 """How many checks of registrations may wait, and how many one place may have per hour; above that none is started."""
+_UNDER_WAY_OR_OVER = [state for state in LeagueState if state not in (LeagueState.REGISTRATION, LeagueState.SCHEDULED)]
 MAX_TRIES_UNREACHED, TRIES_WINDOW_S = 4, 300.0
 """An agent that does not answer after its registration is tried this often, within this many seconds."""
 
@@ -63,7 +65,8 @@ def _try_again(now: datetime) -> int:
     """Queue one more check of agents that did not answer the one that their registration asked for."""
     lately = Check.objects.filter(asked_by=REGISTRATION, created_at__gt=now - timedelta(seconds=TRIES_WINDOW_S))
     silent = lately.filter(state=CheckState.DONE, passed=False).exclude(agent__problem="")
-    agents = Agent.objects.filter(pk__in=silent.values("agent")).select_related("league").order_by("pk")
+    agents = Agent.objects.filter(pk__in=silent.values("agent")).exclude(league__state__in=_UNDER_WAY_OR_OVER)
+    agents = agents.select_related("league").order_by("pk")
     queued = 0
     for agent in agents:
         own = list(lately.filter(agent=agent).order_by("created_at"))
@@ -77,12 +80,21 @@ def _try_again(now: datetime) -> int:
     return queued
 
 
+def _drop_late(now: datetime) -> None:
+    """End the checks that nobody asked for and that have not begun, once their agent's league plays or is over."""
+    unasked = Check.objects.filter(state=CheckState.WANTED, asked_by__in=("", REGISTRATION))
+    for check in unasked.filter(agent__league__state__in=_UNDER_WAY_OR_OVER).defer("report"):
+        runs.refuse(check=check, problem=_("Its league has begun: ask for a check if you want one."), now=now)
+
+
 def tend(*, now: datetime) -> int:
-    """Queue the checks that leagues with ``require_check`` demand, and more checks of agents that did not answer.
+    """Queue the checks that leagues with ``require_check`` demand, and more checks of agents that did not answer; end
+    those that come too late.
 
     A league demands a check after each registration, and again with a growing backoff while it fails. An agent that did
     not answer the check after its registration is checked again, too. Returns how many checks were queued.
     """
+    _drop_late(now)
     queued = _try_again(now)
     leagues = list(readiness.leagues_demanding_check())
     if not leagues:

@@ -7,14 +7,15 @@ from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
 from functools import cached_property
 from typing import Any
+from uuid import UUID
 
-from django.db.models import Count, QuerySet
+from django.db.models import QuerySet
 
 from agents_registry.rate_limits.attempts import network_of
 from league_sdk.protocol.states import RoundState
 from league_sdk.transport.lookups import zone
 from matches.checks import runs
-from matches.models import Check, Round
+from matches.models import Check, CheckState, Round
 
 MAX_RUNNING_AFTER_REGISTRATION = 2
 """How many checks that registrations started may run at once; only one for each place while others wait."""
@@ -24,7 +25,9 @@ takes two minutes."""
 MAX_PRACTICES_RUNNING, MAX_PRACTICES_DURING_ROUND = 3, 1
 """How many practice matches may run at once: in general, and while a round is played, which they could slow down."""
 PRACTICES_COUNTED_S = 600.0
-"""The period for counting the practice matches of an agent: the agent with the fewest has the next turn."""
+"""The period for counting the practice matches of a person and of an agent: who has the fewest has the next turn."""
+MAX_PRACTICE_BEFORE_OTHERS_S = 60.0
+"""How long a practice match may run while somebody waits for its place. A silent agent takes four times as long."""
 
 
 def place_of(address: str) -> str:
@@ -34,6 +37,18 @@ def place_of(address: str) -> str:
         address: host and port of a check.
     """
     return network_of(zone(address.partition("|")[0]))
+
+
+def person_of(practice: Check) -> str:
+    """What stands for the person behind a practice match: the owner's email address, in whichever league the agent is.
+
+    Without an owner, the IP address from which the agent registered: all agents of a laptop, and a whole class behind
+    one router, which a roster tells apart.
+    """
+    agent = practice.agent
+    if agent is not None and agent.owner is not None:
+        return agent.owner.email
+    return (agent and agent.registered_from) or place_of(practice.address)
 
 
 def asked_lately(now: datetime) -> QuerySet[Check]:
@@ -50,31 +65,54 @@ def turn_of(checks: Iterable[Check], now: datetime) -> Callable[[Check], Any]:
     """The sort key of due checks; checks that a league demands come before all of these.
 
     First are checks that somebody asked for; then those of registrations, places with few recent checks first; last are
-    practice matches, agents with few recent ones first.
+    practice matches, persons with few recent ones first, and of one person the agents with few.
     """
-    practising = {check.agent_id for check in checks if check.is_practice}
     lately = places(asked_lately(now))
-    played = Counter[int | None]()
-    if practising:
+    played = Counter[Any]()
+    if any(check.is_practice for check in checks):
         since = now - timedelta(seconds=PRACTICES_COUNTED_S)
-        rows = Check.practices.filter(agent__in=practising, started_at__gt=since).values_list("agent")
-        played.update(dict(rows.annotate(Count("pk"))))
+        for one in practices(started_at__gt=since):
+            played.update([person_of(one), one.agent_id])
 
-    def turn(check: Check) -> tuple[bool, int]:
+    def turn(check: Check) -> tuple[int, ...]:
         if check.is_practice:
-            return True, played[check.agent_id]
+            return True, played[person_of(check)], played[check.agent_id]
         return False, 1 + lately[place_of(check.address)] if check.asked_by == runs.REGISTRATION else 0
 
     return turn
 
 
+def practices(**which: Any) -> QuerySet[Check]:
+    """READ: practice matches with what :func:`person_of` looks at."""
+    return Check.practices.filter(**which).select_related("agent__owner").defer("report")
+
+
+def crowding(waiting: Iterable[Check], now: datetime) -> list[UUID]:
+    """READ: the running practice matches that give way, so that others have a place.
+
+    Of each person all but the first give way, the latest first; then those that run for longer than
+    :data:`MAX_PRACTICE_BEFORE_OTHERS_S`. As many do as there are persons who wait and have none that runs.
+
+    Args:
+        waiting: the practice matches that could start now if there was a place.
+    """
+    running = list(practices(state=CheckState.RUNNING).order_by("-started_at"))
+    first = {person_of(one): one for one in running}
+    too_early = now - timedelta(seconds=MAX_PRACTICE_BEFORE_OTHERS_S)
+    extra = [one.pk for one in running if first[person_of(one)] != one]
+    long = [one.pk for one in reversed(first.values()) if one.started_at and one.started_at < too_early]
+    wanted = len({person_of(one) for one in waiting} - first.keys()) + len(running) - Busy(running).max_practices
+    return [*extra, *long][: max(0, wanted)]
+
+
 class Busy:
-    """Counts the running checks by address, by place and by requester; and the practice matches."""
+    """Counts the running checks by address, by place and by requester; and the practice matches by person."""
 
     def __init__(self, running: Iterable[Check]) -> None:
         self.addresses: set[str] = set()
         self._running: Counter[str] = Counter()
-        self._after_registration = self._practices = 0
+        self._practices: Counter[str] = Counter()
+        self._after_registration = 0
         for check in running:
             self.add(check)
 
@@ -83,7 +121,7 @@ class Busy:
         self.addresses.add(check.address)
         if check.is_practice:
             # Practice matches do not count against a place's checks.
-            self._practices += 1
+            self._practices[person_of(check)] += 1
             return
         self._running.update(self._names(check.address, check.asked_by))
         self._after_registration += check.asked_by == runs.REGISTRATION
@@ -91,7 +129,8 @@ class Busy:
     def has_room(self, check: Check, *, alone: bool) -> bool:
         """Whether the place and the requester of a check are below their limits; ``alone``: no other check waits."""
         if check.is_practice:
-            return self._practices < self.max_practices
+            is_first = alone or not self._practices[person_of(check)]
+            return is_first and self._practices.total() < self.max_practices
         max_running = MAX_RUNNING_PER_REQUESTER
         if check.asked_by == runs.REGISTRATION:
             if self._after_registration >= MAX_RUNNING_AFTER_REGISTRATION:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from datetime import timedelta
 
 from django.db import transaction
 from django.db.models import Q, QuerySet
+from django.utils import timezone
 
 from agents_registry.addresses import programs
 from agents_registry.addresses.programs import Program
@@ -20,6 +22,7 @@ from matches.inbox import calling
 from matches.league import endings, outbox, play, results
 from matches.models import Match
 from matches.push import nudge
+from matches.view import reach
 from matches.view import referees as referee_queries
 from storage.prepared import Prepared
 
@@ -81,10 +84,10 @@ def dispatch() -> tuple[list[Start], bool]:
     chosen = _choose(ready, load, playing, gateways)
     judging = Agent.objects.filter(
         kind=Kind.REFEREE, trusted=True, state__in=[AgentState.REGISTERED, AgentState.ACTIVE]
-    )
+    ).values_list("pk", "max_concurrent", "site_key")
     # If a referee still has room, matches beyond the first ones must not wait behind matches that cannot start.
     if len(ready) == MAX_MATCHES_READ and any(
-        load[pk] < room for pk, room in judging.values_list("pk", "max_concurrent")
+        load[pk] < (room if ours else min(room, outbox.MAX_STUDENTS_ROOM)) for pk, room, ours in judging
     ):
         chosen += _choose(_ready(), load, playing, gateways)
     return outgoing.starts_of(chosen), len(chosen) < len(ready) or len(ready) == MAX_MATCHES_READ
@@ -104,7 +107,7 @@ def assign_tellers() -> list[Start]:
         # Only referees with the site's key may know a verdict before it counts.
         referees = [one for one in outbox.referees_of(match.league) if one.site_key]
         # Prefer another referee: the one that sealed it could not tell it (no sockets left, say) and may fail again.
-        referees = [one for one in referees if one.code != seal["referee_id"]] or referees
+        referees = [one for one in referees if one.pk != seal.get("referee_pk")] or referees
         referee = _least_loaded([one for one in referees if load[one.pk] < one.max_concurrent], load)
         if referee is None:
             continue
@@ -137,6 +140,7 @@ def assigned_before() -> list[Start]:
 def _choose(ready: Iterable[Match], load: Counter[int], playing: set[str], gateways: frozenset[str]) -> list[Chosen]:
     """Assign matches in their order to referees that have room; updates ``load`` and ``playing``."""
     referees: dict[str, list[Agent]] = {}
+    not_reached = reach.not_reached()
     chosen: list[Chosen] = []
     with transaction.atomic():
         for match in ready:
@@ -148,8 +152,14 @@ def _choose(ready: Iterable[Match], load: Counter[int], playing: set[str], gatew
                 continue
             if match.league_id not in referees:
                 referees[match.league_id] = outbox.referees_of(match.league)
-            referee = _referee_for(match, referees[match.league_id], load)
-            if referee is None or referee_queries.untold_referee(referee, match):
+            candidates = referees[match.league_id]
+            players = {seat.pk for seat in seats}
+            if match.referee_id is not None and not_reached[match.referee_id] & players:
+                # One of the site's, or a player that refuses these on purpose would be judged by its owner's referee.
+                others = [one for one in candidates if one.site_key and not not_reached[one.pk] & players]
+                candidates = others or candidates
+            referee = _referee_for(match, candidates, load)
+            if referee is None or (referee_queries.untold_referee(referee, match) and not _waits_too_long(match)):
                 continue
             if (
                 not referee.sends_progress
@@ -197,14 +207,28 @@ def _wake_conductor() -> None:
 def _referee_for(match: Match, candidates: Sequence[Agent], load: Counter[int]) -> Agent | None:
     """The announced referee, if it has room; if it is gone, the least loaded one; None to wait.
 
-    After a lost attempt another referee is preferred: the one that lost the match might lose it again.
+    After a lost attempt, and when the instructor has the match played again, another referee is preferred, one of the
+    site if there is one: the one that lost or judged it might do the same again. No match waits for a student's referee
+    longer after the start of its round than a match takes.
     """
+    first_pk = (match.unreached or {}).get("referee_pk")
+    first = next((one for one in candidates if one.pk == first_pk), match.referee)
+    if match.unreached is not None and first is not None:
+        # A referee on the machine that did not reach the player would be no second look, also after a lost attempt.
+        candidates = reach.elsewhere(first, candidates) or candidates
     if match.moves:
         # A student's referee does not get the recorded moves, and would start the game again.
         candidates = [one for one in candidates if one.site_key]
-    if match.lost_attempts:
-        candidates = [one for one in candidates if one.pk != match.referee_id] or candidates
+    if match.lost_attempts or match.play > 1:
+        others = [one for one in candidates if one.pk != match.referee_id]
+        candidates = [one for one in others if one.site_key] or others or candidates
     free = [one for one in candidates if load[one.pk] < one.max_concurrent]
-    if any(one.pk == match.referee_id for one in candidates):
-        return next((one for one in free if one.pk == match.referee_id), None)
+    announced = next((one for one in candidates if one.pk == match.referee_id), None)
+    if announced is not None and (announced in free or announced.site_key or not _waits_too_long(match)):
+        return announced if announced in free else None
     return _least_loaded(free, load)
+
+
+def _waits_too_long(match: Match) -> bool:
+    started_at = match.round.started_at
+    return started_at is None or timezone.now() - started_at > timedelta(seconds=play.longest_s(match))

@@ -1,8 +1,9 @@
 """The conductor: looks at the rows, does what is due, and sends what has to go out.
 
 It has no state of its own except what is being sent. A nudge wakes it, and at the latest a tick of half a second. Two
-conductors at once, or one that is killed at any moment, do no harm: every step is a compare-and-swap. Of several
-conductors the one with the lead (``matches.league.leading``) conducts; the others carry out checks and wait.
+conductors at once, or one that is killed at any moment, do no harm: every step is a compare-and-swap. Several
+conductors divide the leagues between them, and one of them also does what concerns all leagues
+(``matches.league.conductors``).
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from concurrent.futures import Executor
 from contextvars import copy_context
 from typing import TypeVar
 
-from django.db import DatabaseError, close_old_connections
+from django.db import DatabaseError
 
 from agents_registry.addresses.endpoints import endpoint_policy
 from league_sdk.protocol import records
@@ -24,13 +25,17 @@ from matches.checks.carrying_out import Checker
 from matches.conducting import due, trials
 from matches.conducting.sender import Outcomes, Sender
 from matches.conducting.sending import Patience
-from matches.conducting.waking import MIN_SUSPENSION_S, TICK_S, Looks, Waker
+from matches.conducting.waking import DEBOUNCE_S, MIN_SUSPENSION_S, TICK_S, Looks, Waker
 from matches.league import play
-from matches.league.leading import Claim
+from matches.league.conductors import LEASE_S, Membership
 from matches.observing import metrics
 from matches.push import nudge
+from storage.databases import outside_requests
 
 logger = logging.getLogger(__name__)
+
+PIECE_PAUSE_S = DEBOUNCE_S
+"""How long others may write to the database between two pieces of work on a large league (``due.Plan.pieces``)."""
 
 T = TypeVar("T")
 
@@ -40,8 +45,7 @@ class Conductor:
 
     Args:
         executor: a single thread for the database work.
-        take_over: take the lead from any other conductor: for the only conductor of a site, which must not wait for
-            the lead of an earlier one that was killed.
+        alone: it is the only conductor of a site, and does not wait for an earlier one that was killed.
         looks: the time of this conductor's last look, by two clocks.
         client: calls agents, with the endpoint policy.
         patience: how long it waits for agents.
@@ -54,7 +58,7 @@ class Conductor:
         self,
         executor: Executor,
         *,
-        take_over: bool = False,
+        alone: bool = False,
         looks: Looks | None = None,
         client: Client | None = None,
         patience: Patience | None = None,
@@ -64,17 +68,17 @@ class Conductor:
         self._client = client or Client(agent_type="league_manager", policy=endpoint_policy())
         self._waker = Waker()
         self._sender = Sender(self._client, self._in_thread, self._waker, patience)
-        self._lead = Claim(force=take_over)
+        self._membership = Membership(alone=alone)
         self._looks = looks or Looks()
-        self._full_look_at = 0.0
+        self._full_look_at = self._pieces_at = 0.0
         self._draining = self._leaving = False
         # Whether the next look also sends starts of matches that are ASSIGNED already, which may never have been sent.
         self._again = True
 
     @property
     def leads(self) -> bool:
-        """Whether this conductor has the lead."""
-        return self._lead.held
+        """Whether the work that concerns all leagues is this conductor's."""
+        return self._membership.duty.leads
 
     @property
     def alive(self) -> bool:
@@ -140,42 +144,46 @@ class Conductor:
         self._waker.matches_wait = plan.waiting
         if plan.more:
             self._waker.wake()
+        elif plan.pieces:
+            self._waker.wake(urgent=False)
         self._sender.send(plan)
 
+    @outside_requests()
     def _plan(self, outcomes: Outcomes, busy: frozenset[int], slept_s: float) -> due.Plan:
         """Do what is due; in the thread for the database."""
-        try:
-            if outcomes:
-                outcomes.write_down()
-            led = self._lead.held
-            if self._leaving or not self._lead.renew():
-                return due.Plan()
-            if led and abs(slept_s) > MIN_SUSPENSION_S:
-                # Only if no other conductor had the lead meanwhile: that one has heard the referees.
-                logger.warning("leases are moved by %.1f s: this process stood still, or the clock was set", slept_s)
-                play.extend_leases(seconds=slept_s)
-                # Mark the look as made, so that leases are moved only once even if what follows fails.
-                self._looks.made()
-            now = time.monotonic()
-            quick = now - self._full_look_at < TICK_S
-            plan = due.look(busy_agents=busy, draining=self._draining, quick=quick, again=self._again or not led)
-            self._again = False
-            if not quick:
-                self._full_look_at = now
-            return plan
-        finally:
-            close_old_connections()
+        if outcomes:
+            outcomes.write_down()
+        led = self.leads
+        if self._leaving:
+            return due.Plan()
+        duty = self._membership.renew()
+        if led and duty.is_whole and abs(slept_s) > MIN_SUSPENSION_S:
+            # Only if no other conductor is there: that one has heard the referees meanwhile.
+            logger.warning("leases are moved by %.1f s: this process stood still, or the clock was set", slept_s)
+            play.extend_leases(seconds=slept_s)
+            # Mark the look as made, so that leases are moved only once even if what follows fails.
+            self._looks.made()
+        now = time.monotonic()
+        quick = now - self._full_look_at < TICK_S
+        again, pieces = self._again or not led, now >= self._pieces_at
+        plan = due.look(busy_agents=busy, draining=self._draining, quick=quick, again=again, pieces=pieces, duty=duty)
+        self._again = self._again and not duty.leads
+        if plan.pieces:
+            # At least as long as a piece took, others may write.
+            self._pieces_at = time.monotonic() + PIECE_PAUSE_S
+        if not quick:
+            self._full_look_at = now
+        return plan
 
+    @outside_requests()
     def _end(self) -> None:
-        """Store the outcomes of what was sent, and give up the lead."""
+        """Store the outcomes of what was sent, and leave the leagues to the other conductors."""
         try:
             if outcomes := self._sender.take_outcomes():
                 outcomes.write_down()
-            self._lead.give_up()
+            self._membership.leave()
         except DatabaseError:
-            logger.exception("the lead was not given up; it runs out")
-        finally:
-            close_old_connections()
+            logger.exception("the other conductors were not told; they take over in %g s", LEASE_S)
 
     async def _in_thread(self, work: Callable[[], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._executor, copy_context().run, work)

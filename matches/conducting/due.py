@@ -8,19 +8,32 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from django.utils import timezone
 
-from agents_registry.addresses import programs
 from league_sdk.protocol.notes import Code, note
 from league_sdk.protocol.states import LeagueState, MatchState, RoundState
 from matches.conducting import choosing, outgoing
 from matches.conducting.outgoing import Ping, Start
 from matches.conducting.parcels import Parcel, parcels_of
-from matches.league import demo, endings, holds, lifecycle, losses, making, outbox, planned, play, results
+from matches.league import (
+    demo,
+    endings,
+    holds,
+    lifecycle,
+    losses,
+    making,
+    moves,
+    outbox,
+    planned,
+    play,
+    removing,
+    results,
+)
+from matches.league.conductors import WHOLE, Duty
 from matches.league.errors import ActionRefused
 from matches.models import League, Match, Round
 from matches.push import nudge
@@ -40,7 +53,8 @@ class Plan:
 
     Attributes:
         made_at: when the rows were read, in monotonic seconds.
-        more: look again at once: a round was opened or started and nothing goes out, or a schedule is being made.
+        more: look again at once: a round was opened or started and nothing goes out.
+        pieces: look again soon: of a schedule that is being made, or of a league that is being deleted, more is left.
         waiting: matches wait for room at a referee, or for a player that is in another match.
     """
 
@@ -49,10 +63,19 @@ class Plan:
     pings: list[Ping] = field(default_factory=list)
     made_at: float = field(default_factory=time.monotonic, compare=False)
     more: bool = False
+    pieces: bool = False
     waiting: bool = False
 
 
-def look(*, busy_agents: Collection[int], draining: bool, quick: bool = False, again: bool = False) -> Plan:
+def look(
+    *,
+    busy_agents: Collection[int],
+    draining: bool,
+    quick: bool = False,
+    again: bool = False,
+    pieces: bool = True,
+    duty: Duty = WHOLE,
+) -> Plan:
     """Do what is due and plan what has to go out.
 
     Args:
@@ -61,54 +84,61 @@ def look(*, busy_agents: Collection[int], draining: bool, quick: bool = False, a
         quick: leave leases, the demo, held matches and planned starts, all due by time alone, to the next tick.
         again: also send the starts of matches without progress once more. The conductor that assigned them may have
             been killed before it sent them; our referees take a start twice without harm.
+        pieces: write the next piece of each schedule that is being made, and delete that of each hidden league.
+        duty: what is this conductor's: the rounds and messages of its leagues, and perhaps what concerns all leagues.
     """
     now = timezone.now()
-    if not quick:
+    leads = duty.leads
+    if leads and not quick:
         losses.expire_leases(now=now)
         demo.start_or_restart(now=now)
         _end_holds(now)
         if not draining:
             holds.retry_held(now=now)
             planned.begin_due(now)
-    moved = _move_rounds(now, draining)
-    making_more = not draining and making.write_pieces()
+    moved = _move_rounds(now, draining, duty)
     plan = Plan()
-    if not draining:
-        if again:
-            programs.fill()
+    if leads and pieces and not draining:
+        plan.pieces = bool(making.write_pieces() + removing.remove_pieces())
+    moving = moves.settle() if leads else []
+    if leads and not draining:
         resent = choosing.assigned_before() if again else []
         plan.starts, plan.waiting = choosing.dispatch()
         plan.starts[:0] = [*resent, *choosing.assign_tellers()]
-    plan.parcels = parcels_of(busy_agents, now)
-    plan.more = making_more or (moved and not (plan.starts or plan.parcels))
+    plan.parcels = parcels_of(busy_agents, now, duty)
+    plan.more = moved and not (plan.starts or plan.parcels)
     # Also in a quick look: a person has just clicked and waits for the answers.
-    plan.pings = outgoing.pings({*busy_agents, *plan.parcels})
+    plan.pings = outgoing.pings({*busy_agents, *plan.parcels}, moving, duty)
     return plan
 
 
-def _move_rounds(now: datetime, draining: bool) -> bool:
-    """Open, close and start rounds; returns whether one was opened or started."""
+def _move_rounds(now: datetime, draining: bool, duty: Duty) -> bool:
+    """Open, close and start rounds of a conductor's leagues; returns whether one was opened or started."""
     in_round = set()
     moved = False
+    # This look also assigns the matches of a round that begins, or another conductor is to be woken for that.
+    assigns_here = nudge.suppressed if duty.leads else nullcontext
     for active in _ACTIVE.all():
         in_round.add(active.league_id)
+        if not duty.has(active.league_id):
+            continue
         if active.state == RoundState.ANNOUNCING:
             waited = active.started_at is None or now - active.started_at >= timedelta(
                 seconds=active.league.rules.announce_wait_s
             )
             if not active.league.paused and (waited or outbox.announced(active.league_id, active.number)):
-                with nudge.suppressed():
+                with assigns_here():
                     moved |= lifecycle.open_round(round_pk=active.pk)
         elif endings.close_round_if_done(active):
             in_round.discard(active.league_id)
     if draining:
         return moved
     for league in _UNDER_WAY.all():
-        if league.pk in in_round or not league.rules.auto_advance:
+        if league.pk in in_round or not league.runs_all:
             continue
         try:
-            with nudge.suppressed():
-                lifecycle.start_round(league_id=league.pk)
+            with assigns_here():
+                lifecycle.start_round(league_id=league.pk, by_itself=True)
         except ActionRefused:
             # No referee for now, or a click came first: the next look tries again.
             continue

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -25,10 +26,11 @@ from league_sdk.rules.draws import commitment
 from league_sdk.transport.policy import EndpointPolicy
 from matches.inbox import keys
 from matches.inbox.hub import hub
-from matches.league import play
+from matches.league import outbox, play
+from matches.league.conductors import SITE, WHOLE, Duty
 from matches.models import Match
 from matches.observing import telemetry
-from matches.view import queries, sight
+from matches.view import queries, reach, sight
 from storage.prepared import Prepared
 
 MAX_STARTS_BYTES = MAX_BODY_BYTES - 4096
@@ -84,11 +86,12 @@ class Start:
 
 @dataclass(frozen=True, slots=True)
 class Ping:
-    """A ping to one agent."""
+    """A ping to one agent; ``proves``: at an address to which it moves, which its answer would prove."""
 
     agent_pk: int
     endpoint: str
     body: bytes
+    proves: bool = False
 
 
 # Starts ---------------------------------------------------------------------------------------
@@ -118,18 +121,22 @@ def starts_of(chosen: Sequence[Chosen]) -> list[Start]:
         [pk for match in with_progress for pk in (match.player_a_id, match.player_b_id)]
     )
     tables: dict[str, dict[str, dict[str, int]]] = {}
+    judges: dict[str, list[Agent]] = {}
     policy = _policy_for_players().to_params() if with_progress else {}
     result = []
     for one in chosen:
         match, referee, rules = one.match, one.referee, one.match.league.rules
         if referee.sends_progress:
             if match.league_id not in tables:
+                judges[match.league_id] = outbox.referees_of(match.league)
                 of_league = [other for other in with_progress if other.league_id == match.league_id]
                 players = [seat.code for other in of_league for seat in _seats(other)]
                 tables[match.league_id] = queries.own_standings(sight.public(match.league), players)
             message = _start_match(
                 match, referee, digests, tables[match.league_id], policy | programs.pins(*_seats(match))
             )
+            if referee.site_key and match.unreached is None and reach.elsewhere(referee, judges[match.league_id]):
+                message["second_look"] = True
             encoded, tries = rpc.dumps(message), tuple[Try, ...]()
         else:
             encoded, tries = b"", _tries(match, referee)
@@ -194,8 +201,11 @@ def _start_match(
 ) -> dict[str, Any]:
     """Make ``start_match`` for a referee that calls ``report_progress`` (ruling, section 10)."""
     seats = {}
+    excused = Counter(one.get("player_id") for one in match.excused)
     for side, player in (("A", match.player_a), ("B", match.player_b)):
         known = digests.get(player.pk, {})
+        # Which broadcasts it refuses is nothing to a referee.
+        learned = {name: value for name, value in player.learned.items() if " " not in name}
         unproven = [digest for digest, proven in known.items() if not proven]
         # Behind a gateway another path is another program: the referee tries no other path.
         behind_gateway = programs.is_behind_gateway(player.program.split())
@@ -204,7 +214,7 @@ def _start_match(
             "endpoint": programs.called_endpoint(player),
             "dialect": player.dialect,
             "spoken": player.spoken,
-            **({"learned": player.learned} if player.learned else {}),
+            **({"learned": learned} if learned else {}),
             "registration": player.registration,
             "league_token": credentials.token_from(referee, player),
             "auth_token_sha256": list(known),
@@ -213,6 +223,7 @@ def _start_match(
             "joined_before": player.code in match.joined,
             "suspended": player.state == AgentState.SUSPENDED,
             **({"stays": True} if behind_gateway else {}),
+            **({"excused": excused[player.code]} if player.code in excused else {}),
             "inbox_key": keys.SeatKey(match.pk, match.attempt, player.pk).text(),
             "connect_grace_s": match.league.rules.connect_grace_s,
             **({"dials_out": True} if hub.dials_out(player.pk) else {}),
@@ -237,8 +248,6 @@ def _fields_for_site_referee(match: Match, referee: Agent) -> dict[str, Any]:
         fields |= {"draw_seed": match.draw_seed, "draw_commitment": commitment(bytes.fromhex(match.draw_seed))}
     if match.moves:
         fields["moves"] = match.moves
-    if match.excused:
-        fields["excused"] = len(match.excused)
     if match.seal is not None:
         names = ("attempt", "conversation_id", "status", "winner_player_id", "reason", "details", "faults")
         fields["sealed"] = {name: match.seal[name] for name in names}
@@ -320,12 +329,25 @@ def announced_match(match: Match, referee: Agent) -> dict[str, Any]:
 _WANTED = Prepared(lambda: Agent.objects.filter(ping_wanted=True).order_by("pk"))
 
 
-def pings(busy_agents: Collection[int]) -> list[Ping]:
-    """Make pings for the agents that are to be pinged (``ping``, 004 5.12.2)."""
-    return [Ping(agent.pk, agent.endpoint, _ping(agent)) for agent in _WANTED.all() if agent.pk not in busy_agents]
+def pings(busy_agents: Collection[int], moving: Iterable[Agent] = (), duty: Duty = WHOLE) -> list[Ping]:
+    """Make pings for the agents that are to be pinged (``ping``, 004 5.12.2).
+
+    Args:
+        busy_agents: agents that a message is being sent to.
+        moving: players whose new addresses are to be called.
+        duty: whose agents are pinged.
+    """
+    proofs = [
+        Ping(agent.pk, agent.moving["row"]["endpoint"], _ping(agent, agent.moving["row"]["dialect"], {}), proves=True)
+        for agent in moving
+        if agent.pk not in busy_agents
+    ]
+    busy = {*busy_agents, *(ping.agent_pk for ping in proofs)}
+    wanted = [agent for agent in _WANTED.all() if agent.pk not in busy and duty.has(agent.league_id or SITE)]
+    return [*proofs, *(Ping(agent.pk, agent.endpoint, _ping(agent, agent.dialect, agent.spoken)) for agent in wanted)]
 
 
-def _ping(agent: Agent) -> bytes:
+def _ping(agent: Agent, dialect: str, spoken: Mapping[str, str]) -> bytes:
     message = envelope(
         "PING",
         sender=LEAGUE_MANAGER,
@@ -334,5 +356,4 @@ def _ping(agent: Agent) -> bytes:
         auth_token=credentials.league_token(agent),
         league_id=agent.league_id,
     )
-    shape = shapes.order(agent.dialect, agent.spoken, "PING")[0]
-    return rpc.dumps(starts.wrap_as(shape, "ping", message, agent.pk))
+    return rpc.dumps(starts.wrap_as(shapes.order(dialect, spoken, "PING")[0], "ping", message, agent.pk))

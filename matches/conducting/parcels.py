@@ -24,11 +24,16 @@ from league_sdk.protocol import rpc
 from league_sdk.protocol.envelope import stamp
 from league_sdk.protocol.messages import MessageType
 from matches.conducting.outgoing import announced_match, told_settings
+from matches.league.conductors import WHOLE, Duty
 from matches.models import Broadcast, Delivery, DeliveryState, League
 from matches.view import referees
 from storage.prepared import Prepared
 
 MAX_DELIVERIES_READ = 2000
+REFUSES = "refuses "
+"""With a message type after it, the field of ``Agent.learned`` that says: the agent is not sent this kind any more."""
+MAX_BYTES_AT_ONCE = 16_000_000
+"""The table of 2,000 players has 300 kB and goes to each of them: all at once, the event loop would stand still."""
 _WITH_TOOLS = ("tools_call", *shapes.OF_TOOLS)
 _TOKEN_PLACEHOLDER = secrets.token_hex(16)
 _PLAYER_PLACEHOLDER = secrets.token_hex(16)
@@ -228,32 +233,42 @@ def _waiting() -> QuerySet[Delivery]:
     return Delivery.objects.filter(state=DeliveryState.PENDING)
 
 
-def parcels_of(busy_agents: Collection[int], now: datetime) -> dict[int, list[Parcel]]:
-    """Encode the broadcasts that wait for delivery, by agent and in order; none for a busy agent.
+def parcels_of(busy_agents: Collection[int], now: datetime, duty: Duty = WHOLE) -> dict[int, list[Parcel]]:
+    """Encode the broadcasts of a conductor's leagues that wait, by agent and in order; none for a busy agent.
 
-    At most :data:`MAX_DELIVERIES_READ` of them are read at a time; the next look reads the others.
+    At most :data:`MAX_DELIVERIES_READ` of them are read at a time, and of those no more are encoded than
+    :data:`MAX_BYTES_AT_ONCE`; the next look takes the others.
     """
-    due = _PENDING.all()
-    if len(due) == MAX_DELIVERIES_READ and busy_agents:
-        # Read past the deliveries of busy agents, or they would keep the others out.
-        due = list(_pending().exclude(agent_id__in=list(busy_agents))[:MAX_DELIVERIES_READ])
-    due = [delivery for delivery in due if delivery.agent_id not in busy_agents]
+    waiting = _PENDING.all()
+    is_cut = len(waiting) == MAX_DELIVERIES_READ
+    due = [delivery for delivery in waiting if delivery.agent_id not in busy_agents]
+    if not due and not is_cut:
+        return {}
+    broadcasts = {broadcast.pk: broadcast for broadcast in _BROADCASTS.all() if duty.has(broadcast.league_id)}
+    if is_cut and (busy_agents or not duty.is_whole):
+        # Read past the deliveries of busy agents and of other conductors, or they would keep the others out.
+        own = _pending().filter(broadcast_id__in=list(broadcasts)).exclude(agent_id__in=list(busy_agents))
+        due = list(own[:MAX_DELIVERIES_READ])
+    due = [delivery for delivery in due if delivery.broadcast_id in broadcasts]
     if not due:
         return {}
     # Not with select_related, which would parse the payload once more, and make another agent, for each delivery.
     agents = {agent.pk: agent for agent in _RECEIVERS.all()}
-    broadcasts = {broadcast.pk: broadcast for broadcast in _BROADCASTS.all()}
     # A delivery may have been dropped between the queries.
-    due = [one for one in due if one.agent_id in agents and one.broadcast_id in broadcasts]
+    due = [one for one in due if one.agent_id in agents]
     for delivery in due:
         delivery.agent = agents[delivery.agent_id]
     encoder = _Encoder(broadcasts, stamp(now))
     later = _to_send_last(due)
     parcels: dict[int, list[Parcel]] = {}
+    size = 0
     for delivery in due:
         if delivery.agent_id in later:
             continue
-        parcels.setdefault(delivery.agent_id, []).append(encoder.parcel(delivery))
+        parcels.setdefault(delivery.agent_id, []).append(parcel := encoder.parcel(delivery))
+        size += len(parcel.body)
+        if size > MAX_BYTES_AT_ONCE:
+            break
     return parcels
 
 

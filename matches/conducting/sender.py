@@ -11,10 +11,11 @@ from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from typing import Any
 
-from django.db import Error, close_old_connections, transaction
+from django.db import Error, transaction
 
-from agents_registry.registering import learned, registration
+from agents_registry.registering import learned, moving, registration
 from league_sdk.dialects import starts
+from league_sdk.protocol.notes import Code, note
 from league_sdk.transport.client import CallFailed, Client, NotReached, Reply
 from matches.checks.carrying_out import InThread
 from matches.conducting import sending
@@ -30,6 +31,7 @@ from matches.league import losses, outbox, play
 from matches.league.losses import UntakenStart
 from matches.observing import metrics, telemetry
 from matches.view.recent import Recent
+from storage.databases import outside_requests
 
 logger = logging.getLogger(__name__)
 
@@ -48,6 +50,7 @@ class Outcomes:
         undeliverable: starts that were not taken.
         pings: for each agent that was pinged its problem, and what was found at its address
             (:func:`matches.inbox.finding.found_by`).
+        moves: for each call at an address to which a player moves the player, the address, and whether it answered.
         learned: pairs of an agent and what was found out about how it speaks.
         freed: agents that no broadcast or ping is being sent to any more.
     """
@@ -55,11 +58,12 @@ class Outcomes:
     deliveries: list[tuple[int, str]] = field(default_factory=list)
     undeliverable: list[UntakenStart] = field(default_factory=list)
     pings: list[tuple[int, str, str | None]] = field(default_factory=list)
+    moves: list[tuple[int, str, bool]] = field(default_factory=list)
     learned: list[tuple[int, Found]] = field(default_factory=list)
     freed: list[int] = field(default_factory=list)
 
     def __bool__(self) -> bool:
-        return bool(self.deliveries or self.undeliverable or self.pings or self.learned)
+        return bool(self.deliveries or self.undeliverable or self.pings or self.moves or self.learned)
 
     def put_before(self, earlier: Outcomes) -> None:
         """Insert earlier outcomes, which could not be stored, before these."""
@@ -73,6 +77,8 @@ class Outcomes:
                 losses.undeliverable(lost)
             for agent_pk, problem, found in self.pings:
                 registration.note_ping(agent_id=agent_pk, problem=problem, found=found)
+            for agent_pk, endpoint, answered in self.moves:
+                moving.note_call(agent_id=agent_pk, endpoint=endpoint, answered=answered)
             for agent_pk, more in self.learned:
                 learned.learn_dialect(
                     agent_id=agent_pk, spoken=more.spoken, learned=more.learned, registration=more.registration
@@ -211,7 +217,7 @@ class Sender:
         if result.way:
             self._outcomes.learned.append((start.referee_pk, Found(spoken={starts.KIND: result.way})))
         if result.problem:
-            why = (result.problem, result.refused, result.cause)
+            why = (result.problem, result.counts, result.cause)
             self._outcomes.undeliverable.append(UntakenStart(start.match_pk, start.attempt, start.lease_until, *why))
         if result.way or result.problem:
             self._waker.wake()
@@ -261,6 +267,10 @@ class Sender:
             problem = str(error)
         except CallFailed as error:
             problem = str(error)
+        except Exception:
+            # An answer that our code cannot read settles its message, too: it would be sent again at once, for ever.
+            logger.exception("a broadcast failed")
+            problem = str(note(Code.ANSWER_NOT_READ))
         else:
             problem = ""
             if found:
@@ -285,7 +295,8 @@ class Sender:
         return patient and hub.dials_out(agent_pk) and now - failed_at < self._patience.line_s
 
     async def _ping(self, ping: Ping) -> None:
-        caller, problem = AgentCaller(self._client, ping.agent_pk), ""
+        # What answers over an agent's line proves nothing of an address.
+        caller, problem = self._client if ping.proves else AgentCaller(self._client, ping.agent_pk), ""
         outcome: Reply | CallFailed
         try:
             with telemetry.sending({"message_type": "ping"}):
@@ -299,10 +310,15 @@ class Sender:
             self._waker.wake()
             return
         found_instead = found_by(outcome, rpc=b'"jsonrpc"' in ping.body)
-        self._outcomes.pings.append((ping.agent_pk, problem, None if found_instead is None else str(found_instead)))
+        if ping.proves:
+            self._outcomes.moves.append((ping.agent_pk, ping.endpoint, not problem and found_instead == ""))
+        else:
+            found = None if found_instead is None else str(found_instead)
+            self._outcomes.pings.append((ping.agent_pk, problem, found))
         self._waker.wake()
 
 
+@outside_requests()
 def _renew(start: Start) -> tuple[Start, float] | None:
     """Renew the lease of a match, if it is still ASSIGNED in this attempt.
 
@@ -315,5 +331,3 @@ def _renew(start: Start) -> tuple[Start, float] | None:
     except Error:
         logger.exception("the lease of a match was not renewed; it runs out")
         return None
-    finally:
-        close_old_connections()

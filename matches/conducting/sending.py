@@ -52,15 +52,15 @@ class StartResult:
 
     Attributes:
         problem: why the match was not taken, or may not have been; empty if it counts as taken.
-        refused: the referee cannot take this match, or understood no way of starting one; not that it is busy, or
-            expects another token.
+        counts: it is a lost attempt: the referee cannot take this match, understood no way of starting one, or could
+            not be reached; not that it is busy, expects another token, or that this machine could not call.
         way: the spelling that a student's referee understood.
         cause: whose side caused the problem: the referee's, or ours.
         in_doubt: no answer of the referee came; it may be playing the match.
     """
 
     problem: Note | str = ""
-    refused: bool = False
+    counts: bool = False
     way: str = ""
     cause: Cause = Cause.REFEREE
     in_doubt: bool = False
@@ -87,7 +87,9 @@ def _bearer(token: str) -> dict[str, Any]:
 
 
 def _not_called(error: CallFailed) -> StartResult:
-    return StartResult(error.problem, cause=Cause.LEAGUE if error.cause is Cause.LEAGUE else Cause.REFEREE)
+    ours = error.cause is Cause.LEAGUE
+    counts = not (ours or error.maybe_offline)
+    return StartResult(error.problem, counts=counts, cause=Cause.LEAGUE if ours else Cause.REFEREE)
 
 
 async def _send_start(client: SupportsPost, start: Start, limit_s: float) -> StartResult:
@@ -105,7 +107,7 @@ async def _send_start(client: SupportsPost, start: Start, limit_s: float) -> Sta
     # ``accepted: false`` means that the referee is busy, and E012 that it has just registered again and expects another
     # token; any other answer means that it cannot take this match.
     refused = not isinstance(result, dict) and _error_code(reply.body) != TokenInvalid.error_code
-    return StartResult(_refusal(START_MATCH, str(reply.body)[:120]), refused=refused)
+    return StartResult(_refusal(START_MATCH, str(reply.body)[:120]), counts=refused)
 
 
 async def _send_together(client: SupportsPost, starts: Sequence[Start], limit_s: float) -> list[StartResult]:
@@ -144,7 +146,7 @@ def _start_result(answer: Any) -> StartResult:
     if fields.get("accepted") is True:
         return StartResult()
     refused = fields.get("accepted") is not False or fields.get("error_code") not in (None, TokenInvalid.error_code)
-    return StartResult(_refusal(START_MATCH, str(answer)[:120]), refused=refused)
+    return StartResult(_refusal(START_MATCH, str(answer)[:120]), counts=refused)
 
 
 def _no_answer(error: CallFailed, start: Start) -> StartResult:
@@ -184,9 +186,9 @@ async def _send_in_spellings(client: SupportsPost, start: Start, limit_s: float)
         if offer is starts.Offer.TAKEN:
             return StartResult(way=one.way)
         if offer is not starts.Offer.NOT_UNDERSTOOD:
-            return StartResult(_refusal(one.way, why), refused=offer is starts.Offer.FAILED)
+            return StartResult(_refusal(one.way, why), counts=offer is starts.Offer.FAILED)
     tried = ", ".join([*starts.METHODS, MessageType.ROUND_ANNOUNCEMENT])
-    return StartResult(note(Code.NO_WAY_TO_START, sentence=tried), refused=True)
+    return StartResult(note(Code.NO_WAY_TO_START, sentence=tried), counts=True)
 
 
 def _refusal(way: str, answer: str) -> Note:
@@ -208,14 +210,14 @@ async def send_broadcast(client: SupportsPost, parcel: Parcel) -> dict[str, str]
     driver = Driver(
         parcel.hunt,
         lambda proposal, left_s: client.post(proposal.url, proposal.body, limit_s=left_s),
-        failures=NotReached,
         limit_s=parcel.limit_s,
         next_id=partial(next, count(parcel.rpc_id)),
     )
     async for step in driver:
         if isinstance(step, Failed):
-            # Taken back, so that the next try begins with the same shape.
-            parcel.hunt.take_back()
+            if isinstance(step.error, NotReached):
+                # Taken back, so that the next try begins with the same shape.
+                parcel.hunt.take_back()
             raise step.error
         if step.understanding is Understanding.ANSWERED:
             # Starts go to the address that the referee registered: what it understands elsewhere does not help.

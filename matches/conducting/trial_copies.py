@@ -99,14 +99,10 @@ def find(agent_pk: int) -> Trial | None:
         return None
     try:
         stored = cache.get(_cache_key(agent_pk))
-    except Exception as error:
-        logger.warning("the copy of a trial could not be read (%r)", error)
-        return None
-    try:
         return None if stored is None else _read(stored)
-    except (KeyError, TypeError, ValueError) as error:
-        # Another version of the site, which runs until it is replaced, stored less or something else.
-        logger.info("the copy of a trial is of another version (%r)", error)
+    except Exception as error:
+        # Or another version of the site, which runs until it is replaced, stored less or something else.
+        logger.warning("the copy of a trial could not be read (%r)", error)
         return None
 
 

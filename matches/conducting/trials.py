@@ -31,7 +31,7 @@ from league_sdk.dialects.driver import Driver, Failed
 from league_sdk.dialects.hunt import Hunt, Memory, Proposal
 from league_sdk.protocol.envelope import stamp
 from league_sdk.protocol.transcript import body_for_transcript
-from league_sdk.transport.client import Broken, CallFailed, Client, Reply
+from league_sdk.transport.client import Broken, Client, Reply
 from matches.conducting import trial_copies
 from matches.conducting.trial_copies import State, Trial
 from matches.inbox.calling import AgentCaller
@@ -139,30 +139,24 @@ async def keep_sending(client: Client) -> None:
     Args:
         client: a client with the endpoint policy.
     """
-    loop = asyncio.get_running_loop()
-    woken = asyncio.Event()
     running: set[asyncio.Task[None]] = set()
-
-    def wake(_urgent: bool) -> None:
-        loop.call_soon_threadsafe(woken.set)
 
     def ended(task: asyncio.Task[None]) -> None:
         running.discard(task)
         woken.set()
 
-    detach = nudge.attach(wake)
-    try:
-        while True:
-            woken.clear()
-            for trial in _take(MAX_RUNNING_TRIALS - len(running)):
-                task = asyncio.create_task(_send(client, trial))
-                running.add(task)
-                task.add_done_callback(ended)
-            await woken.wait()
-    finally:
-        detach()
-        for task in list(running):
-            task.cancel()
+    with nudge.woken() as woken:
+        try:
+            while True:
+                woken.clear()
+                for trial in _take(MAX_RUNNING_TRIALS - len(running)):
+                    task = asyncio.create_task(_send(client, trial))
+                    running.add(task)
+                    task.add_done_callback(ended)
+                await woken.wait()
+        finally:
+            for task in list(running):
+                task.cancel()
 
 
 async def _send(client: Client, trial: Trial) -> None:
@@ -189,7 +183,7 @@ async def _hunt(client: Client, trial: Trial) -> dict[str, Any]:
         post = partial(caller.post, proposal.url)
         return await session.through(post, proposal.body, memory, next_id, limit_s=left_s)
 
-    driver = Driver(hunt, send, failures=CallFailed, limit_s=trial.limit_s, next_id=next_id)
+    driver = Driver(hunt, send, limit_s=trial.limit_s, next_id=next_id)
     last: dict[str, Any] = {"problem": "no answer in time"}
     async for step in driver:
         if isinstance(step, Failed):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import csv
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from django.contrib import messages
@@ -19,8 +20,10 @@ from django.urls import URLPattern, path
 from agents_registry.isolating import isolated
 from matches.desk import acting, busy
 from matches.desk.acting import DeskAction
+from matches.desk.shown import sent
 from matches.league.errors import ActionRefused, Invalid
 from matches.models import League
+from matches.papers.tables import BOM, escape
 from matches.view import roles
 
 if TYPE_CHECKING:
@@ -30,6 +33,34 @@ if TYPE_CHECKING:
 else:
     # At run time the mixins have no base of their own: their super() calls the ModelAdmin that follows them.
     AdminMixin = object
+
+
+def do_and_say(
+    admin: AdminMixin,
+    request: HttpRequest,
+    action: DeskAction,
+    confirm: Callable[[Any], str],
+    *,
+    of: str = "",
+    **arguments: Any,
+) -> None:
+    """Carry out an action, and show a message that confirms or refuses it.
+
+    Args:
+        admin: the admin that the request was sent to.
+        request: the request of a person who has the permission.
+        action: the action, a row of ``desk.actions``.
+        confirm: makes the confirming sentence from what the verb returned.
+        of: stands before the sentences, where they are about one of several rows.
+        arguments: those of :func:`acting.carry_out`.
+    """
+    try:
+        done = acting.carry_out(action, by=request.user, **arguments)
+        admin.message_user(request, of + confirm(done), messages.SUCCESS)
+    except ActionRefused as refusal:
+        admin.message_user(request, refusal.sentence, messages.ERROR)
+    except busy.DATABASE_ERRORS as error:
+        admin.message_user(request, of + busy.sentence(error), messages.ERROR)
 
 
 class LeagueAccess(AdminMixin):
@@ -99,13 +130,8 @@ class LeagueAccess(AdminMixin):
         """
         if request.method != "POST":
             return HttpResponseNotAllowed(["POST"])
-        try:
-            done = busy.retry_once(lambda: acting.carry_out(action, by=request.user, **arguments))
-            self.message_user(request, confirm(done), messages.SUCCESS)
-        except ActionRefused as refusal:
-            self.message_user(request, refusal.sentence, messages.ERROR)
-        except busy.DATABASE_ERRORS as error:
-            self.message_user(request, busy.sentence(error), messages.ERROR)
+        shown = sent(action.shown, request.GET.dict(), request.POST.dict())
+        do_and_say(self, request, action, confirm, shown=shown, **arguments)
         return HttpResponseRedirect(back)
 
     def desk_form(
@@ -126,13 +152,27 @@ class LeagueAccess(AdminMixin):
         if request.method != "POST" or not form.is_valid():
             return None
         try:
-            done = acting.carry_out(action, by=request.user, **arguments, **form.cleaned_data)
+            shown = sent(action.shown, request.POST.dict())
+            done = acting.carry_out(action, by=request.user, shown=shown, **arguments, **form.cleaned_data)
         except ActionRefused as refusal:
             field = refusal.field if isinstance(refusal, Invalid) else None
             form.add_error(field if field in form.fields else at, refusal.sentence)
             return None
         self.message_user(request, action.sentence(done, {}), messages.SUCCESS)
         return done
+
+
+def csv_download(name: str, rows: Iterable[Sequence[object]]) -> HttpResponse:
+    """A CSV file to download, with cells that spreadsheets do not run as formulas."""
+    disposition = f'attachment; filename="{name}"'
+    file = HttpResponse(BOM, "text/csv; charset=utf-8", headers={"Content-Disposition": disposition})
+    csv.writer(file).writerows([escape(cell) for cell in row] for row in rows)
+    return file
+
+
+def sees_lists(request: HttpRequest) -> bool:
+    """Whether the lists of leagues, agents and matches open for a person; the menu asks, too."""
+    return roles.opens_leagues(request.user) or roles.leagues(request.user, roles.Permission.WATCH).exists()
 
 
 class ChosenRows(AdminMixin):
@@ -175,11 +215,19 @@ class OwnRows(ChosenRows):
             return roles.leagues(request.user, permission).exists()
         return roles.may(request.user, permission, getattr(row, self.league_field))
 
+    def changeform_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        """Show or save a form; a refusal is shown on the page that is loaded anew, and nothing is saved."""
+        try:
+            return super().changeform_view(request, *args, **kwargs)
+        except ActionRefused as refusal:
+            self.message_user(request, refusal.sentence, messages.ERROR)
+            return HttpResponseRedirect(request.get_full_path())
+
     def has_module_permission(self, request: HttpRequest) -> bool:
         return self.has_view_permission(request)
 
     def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return self.may(request, obj, roles.Permission.WATCH)
+        return sees_lists(request) if obj is None else self.may(request, obj, roles.Permission.WATCH)
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return self.may(request, obj, roles.Permission.EDIT)

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
+from urllib.parse import urlencode
 
 from django import forms
 from django.contrib.admin.utils import quote
@@ -12,10 +15,16 @@ from django.db import transaction
 from django.urls import reverse
 from pydantic import BaseModel
 
+from matches.desk import busy
 from matches.desk.facts import Facts
+from matches.desk.shown import Values, carried, refuse_if_changed
 from matches.league import audit as audit_log
 from matches.league import seasons
+from matches.league.errors import HasChanged
 from matches.view import audit, roles
+
+MAX_PREPARED = 3
+"""How often an action is prepared before the league's row is held for as long as it takes."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +50,7 @@ SITE = Subject("site", "site", "")
 LEAGUE = Subject("do", "league", "do/")
 MATCH = Subject("match", "match", "match/<slug:match_id>/")
 AGENT = Subject("agent", "agent", "agent/<int:number>/")
+CROWD = Subject("crowd", "crowd", "crowd/")
 NAME = Subject("name", "name", "name/<int:number>/")
 GATEWAY = Subject("gateway", "gateway", "gateway/")
 PLAN = Subject("plan", "plan", "plan/")
@@ -48,7 +58,7 @@ FREEZE = Subject("freeze", "freeze", "freeze/")
 SCREEN = Subject("screen", "screen", "screen/", back="remote")
 CORRECTION = Subject("correction", "correction", "")
 NOTICE = Subject("notice", "notice", "notices/<int:number>/", back="notices", in_demo=False)
-ROLE = Subject("person", "role", "people/<int:number>/", back="people", in_demo=False)
+ROLE = Subject("person", "role", "people/<int:role_id>/", back="people", in_demo=False)
 ROSTER = Subject("roster_entries", "roster", "roster/", back="roster", in_demo=False)
 
 
@@ -170,6 +180,10 @@ class DeskAction:
         signed: makes the verb's argument ``by`` from the user, or from None for a script with the API key.
         tool: its tool of MCP, if it has one.
         in_archive: whether it can also be done to an archived league; all other actions are refused there.
+        shown: the facts (``desk.shown``) that it depends on: where one is no longer as it was shown, it is refused.
+        prepare: does the part that takes too long for one transaction, before it; takes what was given, and returns the
+            verb's arguments. If the verb raises :class:`HasChanged`, what was prepared does not fit any more: it is
+            prepared anew, and the last time the verb does all of it with what was given.
     """
 
     name: str
@@ -183,6 +197,8 @@ class DeskAction:
     signed: Callable[[Any], Any] | None = None
     tool: Tool | None = None
     in_archive: bool = False
+    shown: tuple[str, ...] = ()
+    prepare: Callable[[dict[str, Any]], dict[str, Any]] | None = None
 
     @property
     def code(self) -> str:
@@ -196,16 +212,9 @@ class DeskAction:
             result: what the verb returned; placeholders may name its attributes.
             named: values of other placeholders.
         """
-        return str(self.done(result, named)) if callable(self.done) else str(self.done) % _Named(result, named)
-
-
-class _Named(dict[str, Any]):
-    def __init__(self, result: Any, named: Mapping[str, Any]) -> None:
-        super().__init__(named)
-        self._result = result
-
-    def __missing__(self, key: str) -> Any:
-        return getattr(self._result, key)
+        if callable(self.done):
+            return str(self.done(result, named))
+        return str(self.done) % {**getattr(result, "__dict__", {}), **named}
 
 
 def account(user: Any) -> Any:
@@ -218,27 +227,39 @@ def name_or(script: str) -> Callable[[Any], str]:
     return lambda user: script if user is None else str(user.get_username())
 
 
-def carry_out(action: DeskAction, *, by: Any, **arguments: Any) -> Any:
+def carry_out(action: DeskAction, *, by: Any, shown: Values | None = None, **arguments: Any) -> Any:
     """Carry out an action; every button, form, admin list, API endpoint and tool calls this.
 
     Who did it, and what it changed, is written to the log of who did what in the same transaction: an action that is
-    refused leaves no entry, and one that was carried out leaves one.
+    refused leaves no entry, and one that was carried out leaves one. One that the database rolled back in favour of
+    another transaction is tried once more.
 
     Args:
         action: the action, a row of ``desk.actions``.
         by: the user; None for a script with the API key.
+        shown: the facts that it was shown for, by name (``desk.shown``).
         arguments: the arguments of the verb.
 
     Returns:
         What the verb returns.
 
     Raises:
-        ActionRefused: the verb refused it; the text is a sentence that says why.
+        ActionRefused: it was shown for another state, or the verb refused it; the text is a sentence that says why.
     """
     about = audit.named(arguments)
+    attempt = partial(_carry_out, action, by, shown, about)
+    for prepare in [action.prepare] * MAX_PREPARED if action.prepare is not None else ():
+        prepared = prepare(arguments)
+        with suppress(HasChanged):
+            return busy.retry_once(partial(attempt, prepared))
+    return busy.retry_once(partial(attempt, arguments))
+
+
+def _carry_out(action: DeskAction, by: Any, shown: Values | None, about: Values, arguments: dict[str, Any]) -> Any:
     with transaction.atomic():
         if not action.in_archive:
             seasons.refuse_archived(audit.league_of(about, None), audit.agent_ids_of(about))
+        refuse_if_changed(action.shown, about, shown or {})
         target, before = audit.target_of(about), audit.snapshot(about)
         if action.signed is not None:
             arguments["by"] = action.signed(by)
@@ -313,4 +334,9 @@ def button(facts: Facts, action: DeskAction, *place: object, about: Any = None, 
     label = shown.pop("label", None) or str(click.label) % named
     details = {"name": action.name, "warnings": click.warnings(about), "yes": str(click.yes) % named}
     where = reverse(f"admin:matches_league_{action.subject.name}", args=[quote(facts.league.pk), *place, action.name])
+    if action.shown:
+        row = about if action.subject == MATCH else facts.league
+        if action.subject == AGENT:
+            row = next(agent for agent in facts.agents if agent.pk == place[0])
+        where += f"?{urlencode(carried(action.shown, row))}"
     return Button(label, where, **{**details, **shown})

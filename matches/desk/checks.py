@@ -7,7 +7,6 @@ extends it.
 from __future__ import annotations
 
 import re
-from functools import partial
 from typing import Any
 
 from django.contrib import admin, messages
@@ -23,12 +22,13 @@ from django.utils.translation import gettext_lazy as _
 from agents_registry.admin import AgentAdmin
 from agents_registry.isolating import isolated
 from agents_registry.models import Agent, Kind
-from matches.desk import acting, busy
-from matches.desk.access import OwnRows
+from matches.desk import acting
+from matches.desk.access import OwnRows, do_and_say
 from matches.desk.acting import AGENT, DeskAction
 from matches.desk.actions import ACTIONS, listed
+from matches.desk.merging import LocksRow, MergedForm
+from matches.desk.shown import Values
 from matches.desk.ticked import ListActions
-from matches.league.errors import ActionRefused
 from matches.view import roles
 from matches.view.readiness import Readiness, readiness
 from matches.view.roles import Permission
@@ -46,13 +46,14 @@ def _ready(known: Readiness, why: str = "") -> str:
 
 
 @admin.register(Agent)
-class CheckedAgentAdmin(ListActions, OwnRows, AgentAdmin):
+class CheckedAgentAdmin(LocksRow, ListActions, OwnRows, AgentAdmin):
     """The agents of the leagues in which a person has a role.
 
     A referee that belongs to no league judges in all of them: everybody with a role sees it and may have it asked and
-    checked, but only superusers change it.
+    checked, but only superusers change it. The same holds for players in the lobby, for whoever may open a league.
     """
 
+    form = MergedForm
     list_display = _after("condition", AgentAdmin.list_display, "ready")
     fields = _after("answer", AgentAdmin.fields, "ready_why")
     subject = AGENT
@@ -65,11 +66,15 @@ class CheckedAgentAdmin(ListActions, OwnRows, AgentAdmin):
 
     def _within(self, request: HttpRequest, agents: QuerySet[Agent], permission: Permission) -> QuerySet[Agent]:
         """The agents of a queryset for which a person has a permission."""
+        agents = agents.filter(league__remove_at=None)
         if request.user.is_superuser:
             return agents
         theirs = Q(league__in=roles.leagues(request.user, permission).values("pk"))
-        if permission in (Permission.WATCH, Permission.RERUN) and roles.leagues(request.user, permission).exists():
-            theirs |= Q(league__isnull=True, kind=Kind.REFEREE)
+        if permission in (Permission.WATCH, Permission.RERUN):
+            if roles.opens_leagues(request.user):
+                theirs |= Q(league__isnull=True)
+            elif roles.leagues(request.user, permission).exists():
+                theirs |= Q(league__isnull=True, kind=Kind.REFEREE)
         return agents.filter(theirs)
 
     def may(self, request: HttpRequest, row: Agent | None, permission: Permission) -> bool:
@@ -129,30 +134,24 @@ class CheckedAgentAdmin(ListActions, OwnRows, AgentAdmin):
     # What is done ----------------------------------------------------------------------------
 
     def save_model(self, request: HttpRequest, obj: Agent, form: Any, change: bool) -> None:
-        acting.carry_out(ACTIONS[AGENT, "edit"], by=request.user, agent=obj)
+        acting.carry_out(ACTIONS[AGENT, "edit"], by=request.user, agent=obj, changed=form.changed_data)
 
     def row_name(self, row: Agent) -> str:
         """An agent's id and name, with its league: ids are alike in all leagues."""
         name = f"{row.code} {isolated(row.display_name)}"
         return f"{name} ({isolated(row.league.display_name)})" if row.league is not None else name
 
-    def do_to_rows(self, action: DeskAction, request: HttpRequest, queryset: QuerySet[Agent]) -> None:
+    def do_to_rows(self, action: DeskAction, request: HttpRequest, queryset: QuerySet[Agent], shown: Values) -> None:
         """Carry out an action on the ticked agents: on all of them, or on none."""
         numbers = list(queryset.values_list("pk", flat=True))
-        do = partial(acting.carry_out, action, by=request.user, agent_ids=numbers)
-        try:
-            done = busy.retry_once(do)
-        except ActionRefused as refusal:
-            self.message_user(request, refusal.sentence, messages.ERROR)
-            return
-        except busy.DATABASE_ERRORS as error:
-            self.message_user(request, busy.sentence(error), messages.ERROR)
-            return
-        count = len(done if done is not None else numbers)
-        sentence = action.listed.done if action.listed is not None else ""
-        if callable(sentence):
-            sentence = sentence(count) % {"count": count}
-        self.message_user(request, sentence or action.sentence(done, {}), messages.SUCCESS)
+
+        def confirm(done: Any) -> str:
+            sentence = action.listed.done if action.listed is not None else ""
+            if callable(sentence):
+                sentence = sentence(len(numbers if done is None else done))
+            return str(sentence) or action.sentence(done, {})
+
+        do_and_say(self, request, action, confirm, shown=shown, agent_ids=numbers)
 
     def get_urls(self) -> list[URLPattern]:
         view = self.admin_site.admin_view(self.check_one)

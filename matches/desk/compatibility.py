@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Sequence
 
 from django.core.exceptions import PermissionDenied
 from django.core.paginator import Paginator
@@ -14,34 +11,12 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
 
 from agents_registry.models import Agent
-from matches.desk.access import LeagueAccess
+from matches.desk.access import LeagueAccess, csv_download
 from matches.models import League
-from matches.papers.tables import BOM, escape
 from matches.view import compatibility, roles
 from matches.view.compatibility import MESSAGES, Cell, How
 
 AGENTS_PER_PAGE, MAX_CSV_AGENTS, AGENTS_AT_ONCE = 100, 10_000, 200
-
-
-class Shown(NamedTuple):
-    """A cell as the page shows it.
-
-    Attributes:
-        how: how the agent understood the message; ``words`` is the same in the reader's language.
-        shape, own: as in :class:`matches.view.compatibility.Cell`.
-    """
-
-    how: How
-    words: str
-    shape: str
-    own: str
-
-
-class Line(NamedTuple):
-    """One agent with its cells."""
-
-    agent: Agent
-    cells: list[Shown]
 
 
 def words(how: How) -> str:
@@ -75,7 +50,7 @@ class CompatibilityPages(LeagueAccess):
             leagues=leagues.order_by("-created_at"),
             chosen=chosen,
             kinds=[MESSAGES[n].split("_") for n in columns],
-            lines=[Line(row.agent, [_shown(row.cells[n]) for n in columns]) for row in rows],
+            lines=[{"agent": row.agent, "cells": [_shown(row.cells[n]) for n in columns]} for row in rows],
             page=page,
             meanings=[(how, words(how)) for how in How],
         )
@@ -83,9 +58,7 @@ class CompatibilityPages(LeagueAccess):
     def compatibility_file_page(self, request: HttpRequest) -> HttpResponse:
         """Download all pages of the table as one file, up to :data:`MAX_CSV_AGENTS` players."""
         leagues, chosen = _leagues(request)
-        answer = HttpResponse(_as_csv(_players(leagues, chosen)), content_type="text/csv; charset=utf-8")
-        answer["Content-Disposition"] = 'attachment; filename="who-understood-what.csv"'
-        return answer
+        return csv_download("who-understood-what.csv", _rows(_players(leagues, chosen)))
 
 
 def _leagues(request: HttpRequest) -> tuple[QuerySet[League], str]:
@@ -104,28 +77,16 @@ def _players(leagues: QuerySet[League], chosen: str) -> QuerySet[Agent]:
     return compatibility.players(leagues.filter(pk=chosen) if chosen else leagues)
 
 
-def _shown(cell: Cell) -> Shown:
-    return Shown(cell.how, words(cell.how), cell.shape, cell.own)
+def _shown(cell: Cell) -> dict[str, str]:
+    """A cell as the page shows it: with what it means, in the reader's language."""
+    return cell._asdict() | {"words": words(cell.how)}
 
 
-def _as_csv(players: QuerySet[Agent]) -> str:
-    text = io.StringIO()
-    text.write(BOM)
-    writer = csv.writer(text)
-    writer.writerow(["league_id", "player_id", "display_name", "registered_in", *MESSAGES])
-    for group in _in_groups(players):
-        for row in compatibility.ways(group):
+def _rows(players: QuerySet[Agent]) -> Iterator[Sequence[object]]:
+    """The rows of the file; not all players are in memory at once."""
+    yield ["league_id", "player_id", "display_name", "registered_in", *MESSAGES]
+    for group in Paginator(players[:MAX_CSV_AGENTS], AGENTS_AT_ONCE):
+        for row in compatibility.ways(list(group.object_list)):
             agent = row.agent
             cells = [f"{cell.how}: {cell.shape}" if cell.shape else str(cell.how) for cell in row.cells]
-            line: list[Any] = [agent.league_id, agent.code, agent.display_name, agent.dialect, *cells]
-            writer.writerow([escape(cell) for cell in line])
-    return text.getvalue()
-
-
-def _in_groups(players: QuerySet[Agent]) -> Iterable[Sequence[Agent]]:
-    """The players in groups, so that not all of them are in memory at once."""
-    for start in range(0, MAX_CSV_AGENTS, AGENTS_AT_ONCE):
-        group = list(players[start : start + AGENTS_AT_ONCE])
-        yield group
-        if len(group) < AGENTS_AT_ONCE:
-            return
+            yield [agent.league_id, agent.code, agent.display_name, agent.dialect, *cells]

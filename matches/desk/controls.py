@@ -49,7 +49,7 @@ def _next_step(facts: Facts) -> str:
     if facts.over:
         return ""
     if facts.league.paused:
-        return "resume"
+        return "resume" if facts.own_pause is None else "start"
     if facts.active is not None:
         return "pause"
     return "close" if facts.league.state == LeagueState.REGISTRATION else "start"

@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from agents_registry.isolating import isolated
-from league_sdk.protocol.states import MatchState, ResultStatus
+from league_sdk.protocol.states import OPEN, MatchState, ResultStatus
 from matches.desk.forms import set_choices
 from matches.league.corrections import plans
 from matches.league.corrections.plans import Wish
@@ -20,7 +20,6 @@ from matches.models import League, Match
 from matches.view import queries
 from matches.words.corrections import result
 
-_WON_A, _WON_B, _DRAW, _TECH_A, _TECH_B, _ABSENT = "won_a", "won_b", "draw", "tech_a", "tech_b", "absent"
 _FIELDS = {"status": "outcome", "winner": "outcome"}
 """Arguments of a correction that have another name in the form."""
 
@@ -65,7 +64,9 @@ class MatchForm(CorrectionForm):
 
     def __init__(self, *args: Any, league: League, kind: str, **kwargs: Any) -> None:
         super().__init__(*args, league=league, kind=kind, **kwargs)
-        matches = [match for match in queries.matches_of(league) if _is_correctable(match, kind)]
+        # By round and state: a large league has millions of matches to come.
+        begun = Match.objects.filter(round__league=league, state__in=[*OPEN, MatchState.FINISHED]).values("pk")
+        matches = [one for one in queries.matches_of(league).filter(pk__in=begun) if _is_correctable(one, kind)]
         set_choices(self, "match_id", [("", _("Choose a match")), *_choices(matches)])
 
 
@@ -95,31 +96,23 @@ class ResultForm(MatchForm):
         super().__init__(*args, league=league, kind=kind, **kwargs)
         chosen = self["match_id"].value()
         match = queries.matches_of(league).filter(match_id=str(chosen or "").replace("\x00", "\ufffd")).first()
-        self._players = (match.player_a.code, match.player_b.code) if match is not None else ("", "")
-        names = self._players if match is not None else (_("the first player"), _("the second player"))
-        a, b = ({"player": name} for name in names)
-        outcomes = [
-            (_WON_A, _("%(player)s won") % a),
-            (_WON_B, _("%(player)s won") % b),
-            (_DRAW, _("draw")),
-            (_TECH_A, _("technical loss of %(player)s") % a),
-            (_TECH_B, _("technical loss of %(player)s") % b),
-            (_ABSENT, _("both absent")),
-        ]
-        set_choices(self, "outcome", outcomes)
+        a, b = (match.player_a.code, match.player_b.code) if match is not None else ("", "")
+        first, second = {"player": a or _("the first player")}, {"player": b or _("the second player")}
+        # The label, the status and the winner of each.
+        self._outcomes = {
+            "won_a": (_("%(player)s won") % first, ResultStatus.WIN, a),
+            "won_b": (_("%(player)s won") % second, ResultStatus.WIN, b),
+            "draw": (_("draw"), ResultStatus.DRAW, None),
+            "tech_a": (_("technical loss of %(player)s") % first, ResultStatus.TECHNICAL_LOSS, b),
+            "tech_b": (_("technical loss of %(player)s") % second, ResultStatus.TECHNICAL_LOSS, a),
+            "absent": (_("both absent"), ResultStatus.TECHNICAL_LOSS, None),
+        }
+        set_choices(self, "outcome", [(key, label) for key, (label, _status, _winner) in self._outcomes.items()])
 
     def wish(self) -> Wish:
         """The chosen outcome as a status and a winner. The form must be valid."""
         fields = dict(self.cleaned_data)
-        a, b = self._players
-        status, winner = {
-            _WON_A: (ResultStatus.WIN, a),
-            _WON_B: (ResultStatus.WIN, b),
-            _DRAW: (ResultStatus.DRAW, None),
-            _TECH_A: (ResultStatus.TECHNICAL_LOSS, b),
-            _TECH_B: (ResultStatus.TECHNICAL_LOSS, a),
-            _ABSENT: (ResultStatus.TECHNICAL_LOSS, None),
-        }[fields.pop("outcome")]
+        _label, status, winner = self._outcomes[fields.pop("outcome")]
         return Wish(self.kind, **fields, status=str(status), winner=winner)
 
 

@@ -16,8 +16,8 @@ from matches.desk.access import LeagueAccess
 from matches.desk.acting import CORRECTION, Button
 from matches.desk.actions import ACTIONS, correcting
 from matches.desk.correction_forms import FORMS, CorrectionForm, UndoForm
-from matches.league.corrections import applying, queries
-from matches.league.errors import ActionRefused, NotFound
+from matches.league.corrections import queries
+from matches.league.errors import ActionRefused, HasChanged, NotFound
 from matches.models import League
 from matches.view import roles
 from matches.view.roles import Permission
@@ -85,9 +85,9 @@ class CorrectionPages(LeagueAccess):
             return False
         previewed = request.POST.get("fingerprint", "")
         try:
-            action, arguments = correcting(form.kind), {"wish": form.wish(), "fingerprint": previewed}
-            made = acting.carry_out(action, by=request.user, league_id=league.pk, **arguments)
-        except applying.HasChanged as refusal:
+            action, wish = correcting(form.kind), form.wish()
+            made = acting.carry_out(action, by=request.user, league_id=league.pk, wish=wish, fingerprint=previewed)
+        except HasChanged as refusal:
             self.message_user(request, refusal.sentence, messages.WARNING)
             return False
         except ActionRefused as refusal:

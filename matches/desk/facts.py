@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from django.db.models import Q
+from django.db.models import F, Q
 from django.utils.translation import gettext as _
 
 from agents_registry.addresses import programs
@@ -14,8 +15,8 @@ from agents_registry.addresses.shared import Shared, shared
 from agents_registry.isolating import isolated
 from agents_registry.models import Agent, Kind
 from league_sdk.protocol.states import IN_PLAY, AgentState, LeagueState, MatchState, RoundState
-from matches.league import outbox
-from matches.models import League, Match, Round
+from matches.league import absence, outbox
+from matches.models import Event, League, Match, Round
 from matches.view import queries
 from matches.view.readiness import UNABLE, Readiness, readiness
 from matches.view.roles import Permission
@@ -91,6 +92,17 @@ class Facts:
         return shared(self.participants, self.gateways)
 
     @cached_property
+    def between_siblings(self) -> list[Match]:
+        """The matches of rounds that have begun in which one person's agents meet; none for who may not see owners."""
+        owners = Counter(player.owner_id for player in self.players if player.owner_id is not None)
+        several = [owner for owner, count in owners.items() if count > 1]
+        if not several or Permission.EDIT not in self.allowed:
+            return []
+        begun = [round_ for round_ in self.rounds if round_.state != RoundState.PENDING]
+        theirs = queries.matches_in(begun).filter(player_a__owner__in=several, player_b__owner=F("player_a__owner"))
+        return list(theirs)
+
+    @cached_property
     def waiting_for_check(self) -> list[str]:
         """Players that closing registration would leave out (``require_check``), with the results of their checks."""
         if self.league.state != LeagueState.REGISTRATION or not self.league.rules.require_check:
@@ -107,7 +119,7 @@ class Facts:
     @cached_property
     def unplayed(self) -> int:
         """Matches that are not finished, of all rounds."""
-        return Match.objects.filter(league=self.league).exclude(state=MatchState.FINISHED).count()
+        return Match.objects.filter(round__league=self.league).exclude(state=MatchState.FINISHED).count()
 
     @property
     def over(self) -> bool:
@@ -119,6 +131,11 @@ class Facts:
         """The round that is announced or played now."""
         active = (RoundState.ANNOUNCING, RoundState.RUNNING)
         return next((round_ for round_ in self.rounds if round_.state in active), None)
+
+    @cached_property
+    def own_pause(self) -> Event | None:
+        """Why the league has paused itself, if it has (``matches.league.absence``)."""
+        return absence.own_pause(self.league)
 
     @cached_property
     def coming(self) -> Round | None:

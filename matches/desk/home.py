@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from django.contrib.admin.utils import quote
@@ -10,7 +9,6 @@ from django.http import HttpRequest
 from django.urls import reverse
 
 from matches.desk import controls, overview, problems
-from matches.desk.acting import Button, Problem
 from matches.desk.facts import OVER, Facts
 from matches.models import League
 from matches.view import roles
@@ -23,28 +21,6 @@ queries. The latest league that is over has them, too."""
 MAX_OTHERS = 20
 """How many further leagues that are not over are listed, and how many that are over, with the latest one; the admin's
 list of leagues has all of them."""
-
-
-@dataclass(frozen=True)
-class LeagueLine:
-    """A league on the desk's first page.
-
-    Attributes:
-        league: the league.
-        state: in words.
-        headline: what is happening in it now.
-        url: the URL of its desk; ``board`` is that of its public board.
-        step: the button or link that usually comes next; None if the person may not use it, or there is none.
-        problems: what is wrong, the worst first.
-    """
-
-    league: League
-    state: str
-    headline: str
-    url: str
-    board: str
-    step: Button | None = None
-    problems: tuple[Problem, ...] = ()
 
 
 def context(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
@@ -65,13 +41,19 @@ def context(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _line(league: League, headline: str, **more: Any) -> LeagueLine:
-    desk = reverse("admin:matches_league_change", args=[quote(league.pk)])
-    board = reverse("board", args=[league.pk])
-    return LeagueLine(league, states.league_state(league.state), headline, desk, board, **more)
+def _line(league: League, headline: str) -> dict[str, Any]:
+    """A league on the page: what it is, and what is happening in it now."""
+    return {
+        "league": league,
+        "state": states.league_state(league.state),
+        "headline": headline,
+        "url": reverse("admin:matches_league_change", args=[quote(league.pk)]),
+        "board": reverse("board", args=[league.pk]),
+    }
 
 
-def _in_detail(league: League, headline: str, user: Any) -> LeagueLine:
+def _in_detail(league: League, headline: str, user: Any) -> dict[str, Any]:
+    """Also the button or link that usually comes next, if the person may use it, and what is wrong, the worst first."""
     facts = Facts(league, roles.allowed(user, league.pk))
     step = next((button for button in controls.buttons(facts) if button.is_next), None)
-    return _line(league, headline, step=step, problems=tuple(problems.problems(facts)))
+    return _line(league, headline) | {"step": step, "problems": problems.problems(facts)}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
 from typing import Any
 
 from django.contrib.admin import ModelAdmin, RelatedOnlyFieldListFilter, SimpleListFilter
@@ -11,28 +10,10 @@ from django.http import HttpRequest
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from agents_registry.filters import by_words
 from league_sdk.protocol.states import LeagueState, MatchState, ResultStatus
 from league_sdk.rules.registry import games
 from matches.words import states
-
-
-class FieldFilter(SimpleListFilter):
-    """Filters by the values of a field.
-
-    Attributes:
-        words: returns the values with their translated names.
-    """
-
-    words: Callable[[], Iterable[tuple[str, str]]]
-
-    def lookups(self, request: HttpRequest, model_admin: ModelAdmin[Any]) -> list[tuple[str, str]]:
-        """The values with their words."""
-        return list(type(self).words())
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        """The rows with the value that was chosen; all of them if none was."""
-        value = self.value()
-        return queryset if value is None else queryset.filter(**{str(self.parameter_name): value})
 
 
 def result_word(status: str) -> str:
@@ -57,17 +38,6 @@ class OneLeague(RelatedOnlyFieldListFilter):
         self.title = _("league")
 
 
-class LeagueStates(FieldFilter):
-    """Leagues by state."""
-
-    title = gettext_lazy("state")
-    parameter_name = "state"
-
-    @staticmethod
-    def words() -> Iterable[tuple[str, str]]:
-        return [(state, states.league_state(state)) for state in LeagueState]
-
-
 class Archive(SimpleListFilter):
     """Leagues that are not in the archive, those that are, or both."""
 
@@ -90,34 +60,11 @@ class Archive(SimpleListFilter):
         return queryset.filter(archived_at__isnull=self.value() != "only")
 
 
-class Games(FieldFilter):
-    """Leagues by game."""
-
-    title = gettext_lazy("game")
-    parameter_name = "game_type"
-
-    @staticmethod
-    def words() -> Iterable[tuple[str, str]]:
-        return [(name, game.display_name) for name, game in sorted(games().items())]
-
-
-class MatchStates(FieldFilter):
-    """Matches by state."""
-
-    title = gettext_lazy("state")
-    parameter_name = "state"
-
-    @staticmethod
-    def words() -> Iterable[tuple[str, str]]:
-        return [(state, states.match_state(state)) for state in MatchState]
-
-
-class Results(FieldFilter):
-    """Matches by how they ended."""
-
-    title = gettext_lazy("Result")
-    parameter_name = "status"
-
-    @staticmethod
-    def words() -> Iterable[tuple[str, str]]:
-        return [(status, result_word(status)) for status in ResultStatus]
+LeagueStates = by_words(
+    gettext_lazy("state"), "state", lambda: [(one, states.league_state(one)) for one in LeagueState]
+)
+Games = by_words(
+    gettext_lazy("game"), "game_type", lambda: [(name, game.display_name) for name, game in sorted(games().items())]
+)
+MatchStates = by_words(gettext_lazy("state"), "state", lambda: [(one, states.match_state(one)) for one in MatchState])
+Results = by_words(gettext_lazy("Result"), "status", lambda: [(one, result_word(one)) for one in ResultStatus])

@@ -54,16 +54,16 @@ class Deletion(_Options):
 
 
 class Start(_Options):
-    """How to start: with ``auto_advance`` the rounds follow each other to the end."""
+    """How to start: with ``auto_advance`` the rounds of this league follow each other to the end."""
 
-    auto_advance: bool | None = Field(None, description="True or false changes the setting; null leaves it.")
+    auto_advance: bool | None = Field(None, description="Whether the rounds follow each other now; null leaves it.")
 
 
 class Trust(_Options):
-    """Whether a referee may judge; ``league_id`` for one that registered under a league's own address."""
+    """Whether a referee may judge; with ``league_id`` only one that registered under that league's own address."""
 
     trusted: bool = Field(True, description="Whether it is given matches.")
-    league_id: str | None = Field(None, description="The league it registered in; null: it judges in every league.")
+    league_id: str | None = Field(None, description="The league that it must have registered in; null: any or none.")
 
 
 class GatewayMark(_Options):
@@ -71,6 +71,12 @@ class GatewayMark(_Options):
 
     host: str = Field(description="A name or an IP address, without a port.")
     gateway: bool = Field(True, description="Whether it is a gateway.")
+
+
+class Crowd(_Options):
+    """An address from which more players may register."""
+
+    address: str = Field(max_length=45, description="As the desk names it; empty: all whose address nobody knows.")
 
 
 class Words(_Options):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import Any
 
 from django.conf import settings
 from django.utils.translation import gettext as _
@@ -14,28 +14,18 @@ from league_sdk.protocol.states import LeagueState
 from matches.desk.facts import Facts
 
 
-@dataclass(frozen=True)
-class Reach:
-    """What the desk says about students elsewhere.
+def reach(facts: Facts) -> dict[str, Any] | None:
+    """Whether students elsewhere reach the site, in a sentence or two, and the last call or registration from outside.
 
-    Attributes:
-        text: a sentence or two.
-        latest: the last call or registration from outside, if there was one.
+    None once the league's registration is closed, and for the demo.
     """
-
-    text: str
-    latest: Sighting | None
-
-
-def reach(facts: Facts) -> Reach | None:
-    """Whether students elsewhere reach the site; None once the league's registration is closed, and for the demo."""
     if facts.league.state != LeagueState.REGISTRATION or facts.league.demo:
         return None
     outsiders = [agent for agent in facts.players if is_outside(agent.registered_from)]
     # A process that has just started has seen no call, but the database has the registrations.
     registered = max(outsiders, key=lambda agent: agent.registered_at, default=None)
     latest = seen.latest or (Sighting(registered.registered_at, registered.registered_from) if registered else None)
-    return Reach(_sentence(len(outsiders), latest), latest)
+    return {"text": _sentence(len(outsiders), latest), "latest": latest}
 
 
 def _sentence(outsiders: int, latest: Sighting | None) -> str:

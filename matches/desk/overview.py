@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from django.contrib.admin.utils import quote
@@ -15,23 +15,26 @@ from django.utils.translation import ngettext
 
 from agents_registry.addresses.shared import sharing
 from agents_registry.models import Agent, Kind
-from agents_registry.words import Reach, answers, reach, remarks, state
+from agents_registry.words import answers, reach, remarks, state
 from league_sdk.protocol.states import IN_PLAY, AgentState, MatchState
 from matches.audience.pages import parts
 from matches.desk import controls, names, outside, problems
-from matches.desk.acting import MATCH, PLAN, Button, button
+from matches.desk.acting import MATCH, PLAN, button
 from matches.desk.actions import ACTIONS, ROWS
 from matches.desk.facts import Facts
-from matches.desk.shared import Wait, gateways, waits
+from matches.desk.shared import gateways, waits
+from matches.desk.shown import carried
 from matches.models import League, Match, Round
 from matches.view import sight, summaries
-from matches.view.readiness import Readiness, Ready, read_ready
+from matches.view.readiness import Ready, read_ready
 from matches.view.roles import Permission
 from matches.words import states
 
 EVERYTHING = frozenset(Permission)
 MAX_AGENT_ROWS = 100
 """Rows of a table of agents unless the instructor asks for all: more than a class has, and quick to render."""
+MAX_SIBLINGS_NAMED = 10
+"""How many matches between agents of one person are named; the evidence has all of them."""
 MAX_NEIGHBOURS_NAMED = 3
 """How many agents on the same machine a row names: a whole class may be behind one IP address."""
 
@@ -78,6 +81,7 @@ def context(
             "pending": bool(asking or checking or facts.active),
             "open": _match_lines(facts, view, held=False),
             "held": _match_lines(facts, view, held=True),
+            "siblings": _siblings(facts),
             "gateways": gateways(facts, every_gateway=every_gateway),
             "links": controls.links(facts),
             "plan": {
@@ -88,69 +92,12 @@ def context(
             },
             "freeze": controls.freeze(facts, view),
             "at": timezone.now(),
+            "shown": carried(["planned_start", "freeze_planned"], league),
         }
     }
 
 
-@dataclass(frozen=True)
-class AgentRow:
-    """An agent with what the desk shows about it.
-
-    Attributes:
-        state: its state in a word.
-        word: whether it answers, for CSS: ``asking``, ``silent``, ``unknown`` or ``answered``.
-        answers: the same as a sentence.
-        reach: how it is reached now.
-        remarks: what was odd about its registration, in sentences.
-        ready: the result of its check; None for a referee.
-        resembles: agents whose names look like its own, as text.
-        shares: ids of some agents on the same machine; ``more`` is the number of others.
-    """
-
-    agent: Agent
-    state: str
-    word: str
-    answers: str
-    reach: Reach
-    remarks: list[str]
-    ready: Readiness | None
-    resembles: str
-    shares: str
-    more: int
-
-
-@dataclass(frozen=True)
-class Table:
-    """The agents of one kind; ``total`` counts also those that are not shown."""
-
-    kind: str
-    rows: list[AgentRow]
-    total: int
-
-    @property
-    def more(self) -> int:
-        """How many agents are not shown."""
-        return self.total - len(self.rows)
-
-
-@dataclass(frozen=True)
-class MatchLine:
-    """An open match.
-
-    Attributes:
-        row: what every page shows of a match.
-        buttons: what may be done to it, by the name of the action.
-        telling: whether its verdict is sealed and its players are being told.
-        waits: why it waits for another match, if it does.
-    """
-
-    row: parts.MatchRow
-    buttons: dict[str, Button]
-    telling: bool
-    waits: Wait | None
-
-
-def _tables(facts: Facts, *, every_agent: bool) -> dict[Kind, Table]:
+def _tables(facts: Facts, *, every_agent: bool) -> dict[Kind, dict[str, Any]]:
     """The agents of each kind; those with problems come first, as not all rows may be shown."""
     resembled = names.marks(facts.agents)
     shared = sharing(facts.players, MAX_NEIGHBOURS_NAMED)
@@ -160,20 +107,21 @@ def _tables(facts: Facts, *, every_agent: bool) -> dict[Kind, Table]:
         rows = []
         for agent in agents if every_agent else agents[:MAX_AGENT_ROWS]:
             others, number = shared.get(agent.pk, ([], 0))
-            row = AgentRow(
-                agent=agent,
-                state=state(agent.state),
-                word=_word(agent),
-                answers=answers(agent),
-                reach=reach(agent),
-                remarks=remarks(agent),
-                ready=facts.readiness.get(agent.pk),
-                resembles=resembled.get(agent.pk, ""),
-                shares=", ".join(other.code for other in others),
-                more=number - len(others),
-            )
+            row = {
+                "agent": agent,
+                "state": state(agent.state),
+                "word": _word(agent),
+                "answers": answers(agent),
+                "reach": reach(agent),
+                "remarks": remarks(agent),
+                # None for a referee.
+                "ready": facts.readiness.get(agent.pk),
+                "resembles": resembled.get(agent.pk, ""),
+                "shares": ", ".join(other.code for other in others),
+                "more": number - len(others),
+            }
             rows.append(row)
-        tables[kind] = Table(kind.value, rows, len(agents))
+        tables[kind] = {"kind": kind.value, "rows": rows, "total": len(agents), "more": len(agents) - len(rows)}
     return tables
 
 
@@ -183,7 +131,7 @@ def _has_no_problem(agent: Agent) -> bool:
 
 
 def _word(agent: Agent) -> str:
-    """Whether an agent answers, as in :attr:`AgentRow.word`."""
+    """Whether an agent answers, for CSS."""
     if agent.ping_wanted:
         return "asking"
     if agent.problem:
@@ -223,10 +171,11 @@ def _answering(facts: Facts, asking: int) -> str:
     return text % counted
 
 
-def _match_lines(facts: Facts, view: sight.View, *, held: bool) -> list[MatchLine]:
+def _match_lines(facts: Facts, view: sight.View, *, held: bool) -> list[dict[str, Any]]:
     """The open matches of rounds that have begun, held ones or the others, with their buttons and why they wait."""
     waiting = {} if held else waits(facts)
     points = {row.player_id: row.points for row in view.standings}
+    siblings = {match.pk for match in facts.between_siblings}
     lines = []
     for match in facts.matches:
         if (match.state == MatchState.HELD) != held:
@@ -242,8 +191,29 @@ def _match_lines(facts: Facts, view: sight.View, *, held: bool) -> list[MatchLin
         if (cancel := buttons.get("cancel")) is not None:
             warnings = [*cancel.warnings, *_after_cancelling(facts, match, points)]
             buttons["cancel"] = replace(cancel, warnings=warnings)
-        lines.append(MatchLine(parts.match_row(match, view), buttons, telling, waiting.get(match.match_id)))
+        line = {
+            "row": parts.match_row(match, view),
+            "buttons": buttons,
+            # Its verdict is sealed, and its players are being told.
+            "telling": telling,
+            "waits": waiting.get(match.match_id),
+            "siblings": match.pk in siblings,
+        }
+        lines.append(line)
     return lines
+
+
+def _siblings(facts: Facts) -> str:
+    """Count and name, in a sentence, the matches between one person's agents."""
+    matches = facts.between_siblings
+    named = [f"{match.match_id} ({' – '.join(match.player_ids)})" for match in matches[:MAX_SIBLINGS_NAMED]]
+    more = ["…"] if len(matches) > len(named) else []
+    sentence = ngettext(
+        "%(count)d match between agents of one person: %(matches)s.",
+        "%(count)d matches between agents of one person: %(matches)s.",
+        len(matches),
+    )
+    return sentence % {"count": len(matches), "matches": ", ".join([*named, *more])} if matches else ""
 
 
 def _after_cancelling(facts: Facts, match: Match, points: Mapping[str, int]) -> list[str]:

@@ -23,6 +23,7 @@ from matches.desk.access import LeagueAccess
 from matches.desk.acting import NOTICE, SITE
 from matches.desk.actions import ACTIONS
 from matches.desk.forms import chooser, set_choices
+from matches.desk.shown import carried
 from matches.league import audit
 from matches.league.leagues import named
 from matches.models import League
@@ -86,8 +87,8 @@ class PaperPages(LeagueAccess):
         if self.desk_form(request, form, ACTIONS[NOTICE, "say"], league_id=league.pk):
             return HttpResponseRedirect(reverse("admin:matches_league_notices", args=[quote(league.pk)]))
         notices = list(league.notices.select_related("agent").order_by("-made_at", "-pk")[:MAX_NOTICES_LISTED])
-        title = _("Notices of %(league)s") % named(league)
-        return self.desk_page(request, "notices.html", title, league=league, form=form, notices=notices)
+        title, shown = _("Notices of %(league)s") % named(league), carried(["notices"], league)
+        return self.desk_page(request, "notices.html", title, league=league, form=form, notices=notices, shown=shown)
 
     # Exports -------------------------------------------------------------------------------------
 

@@ -21,13 +21,14 @@ from matches.desk.access import LeagueAccess
 from matches.desk.acting import LEAGUE, ROLE, ROSTER
 from matches.desk.actions import ACTIONS
 from matches.desk.forms import RoleForm, chooser
+from matches.desk.shown import carried
 from matches.league.leagues import named
 from matches.models import League
 from matches.view import roles
 
 
 class ImportForm(forms.Form):
-    """A roster as a CSV file or as pasted text."""
+    """A roster as a CSV file or as pasted text; with a new one, how many agents each person may bring."""
 
     file = forms.FileField(
         label=gettext_lazy("CSV file"),
@@ -42,6 +43,14 @@ class ImportForm(forms.Form):
         widget=forms.Textarea(
             attrs={"rows": 5, "cols": 60, "placeholder": "name,email,code\nDana Levi,dana@example.org,", "dir": "auto"}
         ),
+    )
+
+    agents_per_person = forms.IntegerField(
+        label=gettext_lazy("Agents that one personal code may register"),
+        help_text=gettext_lazy("Empty: as it is in the settings of the league."),
+        required=False,
+        min_value=1,
+        max_value=1000,
     )
 
     def clean(self) -> dict[str, Any]:
@@ -129,8 +138,9 @@ class PeoplePages(LeagueAccess):
         if self.desk_form(request, form, ACTIONS[ROLE, "give"], league_id=league.pk):
             return HttpResponseRedirect(reverse("admin:matches_league_people", args=[quote(league.pk)]))
         held = list(league.roles.select_related("user").order_by("-name", "user__username"))
+        shown = carried(["roles"], league)
         title = _("Who runs %(league)s") % named(league)
-        return self.desk_page(request, "roles.html", title, league=league, form=form, held=held)
+        return self.desk_page(request, "roles.html", title, league=league, form=form, held=held, shown=shown)
 
     people_page = roles_page
     """The URL kept its name and path from the time when the page was called after people."""
@@ -140,7 +150,10 @@ class PeoplePages(LeagueAccess):
     def roster_page(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Show the roster with its agents, and import a roster."""
         league = self.league_for(request, object_id, roles.Permission.EDIT, in_demo=False)
-        form = ImportForm(request.POST, request.FILES) if request.method == "POST" else ImportForm()
+        sent = request.POST if request.method == "POST" else None
+        # A new roster offers 1; a league that has one keeps what it has.
+        offered = league.rules.agents_per_person if roster.exists(league.pk) else 1
+        form = ImportForm(sent, request.FILES or None, initial={"agents_per_person": offered})
         problems: list[str] = []
         try:
             if self.desk_form(request, form, ACTIONS[ROSTER, "import"], league_id=league.pk):
@@ -157,6 +170,7 @@ class PeoplePages(LeagueAccess):
             league=league,
             form=form,
             problems=problems,
+            shown=carried(["roster"], league),
             people=people,
             people_with_agent=sum(1 for person in people if person.agents.all()),
             strangers=strangers,
@@ -165,9 +179,8 @@ class PeoplePages(LeagueAccess):
     def roster_file_page(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Download the roster with its personal codes."""
         league = self.league_for(request, object_id, roles.Permission.EDIT, in_demo=False)
-        answer = HttpResponse(roster.export_csv(league.pk), content_type="text/csv; charset=utf-8")
-        answer["Content-Disposition"] = f'attachment; filename="roster-{league.pk}.csv"'
-        return answer
+        disposition = {"Content-Disposition": f'attachment; filename="roster-{league.pk}.csv"'}
+        return HttpResponse(roster.export_csv(league.pk), "text/csv; charset=utf-8", headers=disposition)
 
     def add_player_page(self, request: HttpRequest) -> HttpResponse:
         """Add an agent that never registers by itself; ``?league=`` preselects the league."""

@@ -23,20 +23,16 @@ def always(warning: str) -> Callable[[Any], RowPreview]:
     return lambda _row: RowPreview(warnings=[_(warning)])
 
 
-def start(facts: Facts) -> RowPreview:
-    """What starting the next round would do, or why it would be refused."""
-    return _starting(facts)
-
-
 def run_all(facts: Facts) -> RowPreview:
     """What running all rounds would do, or why it would be refused."""
     follows = _("The rounds that follow start by themselves.")
     if facts.active is not None and not facts.league.paused:
         return RowPreview([follows])
-    return _starting(facts, follows)
+    return start(facts, follows)
 
 
-def _starting(facts: Facts, *more: str) -> RowPreview:
+def start(facts: Facts, *more: str) -> RowPreview:
+    """What starting the next round would do, and ``more`` sentences; or why it would be refused."""
     try:
         lifecycle.refuse_start(facts.league)
     except ActionRefused as refusal:

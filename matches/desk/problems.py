@@ -19,14 +19,16 @@ from agents_registry.models import Agent, Kind
 from league_sdk.ledger.kinds import EventKind
 from league_sdk.protocol.states import AgentState, LeagueState, MatchState, RoundState
 from matches.desk import names, shared
-from matches.desk.acting import AGENT, LEAGUE, PLAN, Button, Problem, button
+from matches.desk.acting import AGENT, CROWD, LEAGUE, PLAN, Button, Problem, button
 from matches.desk.actions import ACTIONS
 from matches.desk.facts import Facts
+from matches.league import outbox, refusing
 from matches.league.corrections import plans
 from matches.models import Event, Match
+from matches.view import reach
 from matches.view.roles import Permission
-from matches.words import match as words_match
 from matches.words import refusals
+from matches.words.match import reason_lost
 from matches.words.notes import sentence_of
 
 CONTEST_SHOWN = timedelta(minutes=5)
@@ -39,13 +41,16 @@ def problems(facts: Facts) -> list[Problem]:
     """The problems of a league now, the worst first; none when it is over."""
     current = [
         *_failed_start(facts),
+        *_paused_itself(facts),
         *_no_referee(facts),
         *_held(facts),
         *_not_excused(facts),
         *_too_few(facts),
+        *_crowded(facts),
         *_silent(facts),
         *_not_ready(facts),
         *_lost_referees(facts),
+        *_cut_off(facts),
         *_contested(facts),
         *_shut_down(facts),
         *names.problems(facts),
@@ -80,6 +85,18 @@ def _failed_start(facts: Facts) -> list[Problem]:
     return [_problem(text, now, button(facts, ACTIONS[PLAN, "forget"]))]
 
 
+def _paused_itself(facts: Facts) -> list[Problem]:
+    """Many players have gone in one round, and the league waits (the setting pause_if_absent)."""
+    if facts.own_pause is None:
+        return []
+    text = _(
+        "%(absent)s of %(called)s players did not answer in round %(round_id)s, so the league has paused itself; its "
+        "results stand. Ask whether they answer, then go on with “Start round %(next)d”, with or without them."
+    )
+    coming = facts.coming.number if facts.coming is not None else 0
+    return [_problem(text % {**facts.own_pause.data, "next": coming}, _ask_all(facts))]
+
+
 def _no_referee(facts: Facts) -> list[Problem]:
     if facts.available_referees:
         return []
@@ -87,7 +104,21 @@ def _no_referee(facts: Facts) -> list[Problem]:
     untrusted = [agent for agent in facts.agents if agent.kind == Kind.REFEREE and not agent.trusted]
     own = [agent for agent in untrusted if agent.league_id == facts.league.pk]
     trusting = [_to_agent(facts, "let_judge", agent) for agent in own]
-    return [_problem(text % {"game": isolated(facts.league.game_type)}, _ask_all(facts), *trusting)]
+    trusted = [agent for agent in facts.agents if agent.kind == Kind.REFEREE and agent.trusted and agent.problem]
+    if trusted:
+        text = _("Referees are registered and may judge %(game)s, but none of them can be given a match now.")
+    text %= {"game": isolated(facts.league.game_type)}
+    return [_problem(text, _ask_all(facts), *trusting, causes=_problems_of_referees(facts, trusted))]
+
+
+def _problems_of_referees(facts: Facts, referees: Iterable[Agent]) -> list[str]:
+    return [f"{_whereabouts(facts, one.code)}: {sentence_of(one.problem)}" for one in referees if one.problem]
+
+
+def _whereabouts(facts: Facts, referee_id: str) -> str:
+    """A referee by its id, with its address if it is still registered."""
+    agents = (one for one in facts.agents if one.kind == Kind.REFEREE and one.code == referee_id)
+    return next((f"{one.code} ({isolated(one.endpoint)})" for one in agents), referee_id)
 
 
 def _to_agent(facts: Facts, name: str, agent: Agent) -> Button | None:
@@ -148,10 +179,11 @@ def _play_again(facts: Facts, match_id: str) -> Button | None:
 
 
 def _why_lost(facts: Facts, match_ids: list[str]) -> dict[str, str]:
-    """Why the last referee of each match lost it, by match id."""
+    """Which referee lost each match last, where it is called, and why, by match id."""
     condition = Q(data__match_id__in=match_ids, kind=EventKind.MATCH_HELD)
     events = Event.objects.filter(condition, league=facts.league).order_by("seq")
-    return {event.data["match_id"]: words_match.reason_lost(event.data) for event in events}
+    lost = [(one.data["match_id"], one.data["referee_id"], reason_lost(one.data)) for one in events]
+    return {match_id: f"{_whereabouts(facts, referee_id)}: {reason}" for match_id, referee_id, reason in lost}
 
 
 def _too_few(facts: Facts) -> list[Problem]:
@@ -164,6 +196,20 @@ def _too_few(facts: Facts) -> list[Problem]:
         add = replace(add, url=f"{add.url}?league={facts.league.pk}")
     join_link = _link(facts, Permission.WATCH, _("Join page for students"), "join", facts.league.pk)
     return [_problem(text % {"count": registered, "min": min_players}, join_link, add)]
+
+
+def _crowded(facts: Facts) -> list[Problem]:
+    """Addresses from which so many players came that no more are taken: one school, or one laptop."""
+    addresses = refusing.crowded(facts.league) if facts.league.state == LeagueState.REGISTRATION else ()
+    text = _("%(max)d players of this league came from %(address)s; more are refused until you allow it.")
+    return [
+        _problem(
+            text
+            % {"max": refusing.MAX_FROM_ONE_ADDRESS, "address": isolated(address or _("addresses that nobody knows"))},
+            button(facts, ACTIONS[CROWD, "let-in"], field="address", value=address),
+        )
+        for address in addresses
+    ]
 
 
 def _silent(facts: Facts) -> list[Problem]:
@@ -198,13 +244,42 @@ def _not_ready(facts: Facts) -> list[Problem]:
 
 
 def _lost_referees(facts: Facts) -> list[Problem]:
-    """Trusted referees that are suspended, while others are available."""
+    """Trusted referees that are suspended or passed over, while others are available."""
     trusted = [agent for agent in facts.agents if agent.kind == Kind.REFEREE and agent.trusted]
-    lost = [agent for agent in trusted if agent.state == AgentState.SUSPENDED]
-    if not lost or not facts.available_referees:
+    passed_over = [agent for agent in trusted if agent.silences >= outbox.MAX_LOST_MATCHES]
+    lost = [agent for agent in trusted if agent.state == AgentState.SUSPENDED and agent not in passed_over]
+    if not facts.available_referees:
         return []
-    text = _("These referees are given no match until they are heard of again: %(referees)s.")
-    return [_problem(text % {"referees": _codes(lost)}, _ask_all(facts), causes=_last_problems(lost))]
+    found = []
+    if lost:
+        text = _("These referees are given no match until they are heard of again: %(referees)s.")
+        causes = _problems_of_referees(facts, lost)
+        found.append(_problem(text % {"referees": _codes(lost)}, _ask_all(facts), causes=causes))
+    if passed_over:
+        text = _(
+            "These students' referees lost or handed back several matches, and are given none while there is "
+            "another referee: %(referees)s."
+        )
+        again = [_to_agent(facts, "let_judge", agent) for agent in passed_over]
+        found.append(_problem(text % {"referees": _codes(passed_over)}, *again))
+    return found
+
+
+def _cut_off(facts: Facts) -> list[Problem]:
+    """Referees that do not reach players whom others reached: the way from their machine is broken (decision 41)."""
+    text = _(
+        "%(referee)s could not reach %(players)s, who answered another referee: nobody lost by it. It is given no "
+        "match with them for two minutes. Look at the network of its machine."
+    )
+    codes = {player.pk: player.code for player in facts.players}
+    found = []
+    for referee_pk, players in reach.not_reached().items():
+        named = sorted(codes[pk] for pk in players if pk in codes)
+        referee = next((one for one in facts.agents if one.pk == referee_pk), None)
+        if named and referee is not None:
+            whereabouts = _whereabouts(facts, referee.code)
+            found.append(_problem(text % {"referee": whereabouts, "players": ", ".join(named)}, _ask_all(facts)))
+    return found
 
 
 def _contested(facts: Facts) -> list[Problem]:

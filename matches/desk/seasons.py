@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from django import forms
 from django.contrib.admin.utils import quote
@@ -51,7 +51,7 @@ class CloneForm(forms.Form):
     def clean(self) -> dict[str, Any]:
         """Make the id if none was given."""
         cleaned = super().clean() or self.cleaned_data
-        cleaned["wanted_id"] = cleaned.get("wanted_id") or entry.id_from_name(cleaned.get("display_name", ""))
+        cleaned["wanted_id"] = cleaned.get("wanted_id") or entry.id_for_new_name(cleaned.get("display_name", ""))
         return cleaned
 
 
@@ -81,13 +81,6 @@ class DeletionForm(forms.Form):
     )
 
 
-class Counted(NamedTuple):
-    """What a league has, in words, and how many."""
-
-    label: str
-    number: int
-
-
 class SeasonPages(LeagueAccess):
     """Mixed into the admin of leagues."""
 
@@ -97,45 +90,40 @@ class SeasonPages(LeagueAccess):
         """Show the forms of series, clone and deletion; a POST carries one of them out."""
         league = self.league_for(request, object_id, roles.Permission.EDIT, in_demo=False)
         do = request.POST.get("do", "")
-        clone = CloneForm(request.POST if do == CLONE else None, auto_id="clone-%s")
-        series = SeriesForm(request.POST if do == PUT else None, auto_id="series-%s")
-        deletion = DeletionForm(request.POST if do == DELETE else None, auto_id="delete-%s")
-        if do == CLONE:
-            made = self.desk_form(request, clone, ACTIONS[LEAGUE, CLONE], league_id=league.pk)
-            if made is not None:
-                return HttpResponseRedirect(reverse("admin:matches_league_change", args=[quote(made.pk)]))
-        elif do in (PUT, LEAVE):
-            form = series if do == PUT else forms.Form(request.POST)
-            self.desk_form(request, form, ACTIONS[LEAGUE, do], league_id=league.pk)
-            if form.is_valid():
-                return HttpResponseRedirect(reverse("admin:matches_league_season", args=[quote(league.pk)]))
-        elif do == DELETE:
-            self.desk_form(request, deletion, ACTIONS[LEAGUE, DELETE], league_id=league.pk)
-            if deletion.is_valid():
-                return HttpResponseRedirect(reverse("admin:matches_league_changelist"))
+        offered = {CLONE: CloneForm, PUT: SeriesForm, LEAVE: forms.Form, DELETE: DeletionForm}
+        shown = {
+            name: form(request.POST if do == name else None, auto_id=f"{name}-%s") for name, form in offered.items()
+        }
+        if do in shown:
+            done = self.desk_form(request, shown[do], ACTIONS[LEAGUE, do], league_id=league.pk)
+            if shown[do].is_valid():
+                if do == DELETE:
+                    return HttpResponseRedirect(reverse("admin:matches_league_changelist"))
+                page, of_league = ("change", done) if do == CLONE else ("season", league)
+                return HttpResponseRedirect(reverse(f"admin:matches_league_{page}", args=[quote(of_league.pk)]))
         return self.desk_page(
             request,
             "season.html",
             _("Series, clone and end of %(league)s") % named(league),
             league=league,
-            clone=clone if request.user.has_perm("matches.add_league") else None,
-            series=series,
-            deletion=deletion if league.state != LeagueState.RUNNING else None,
+            clone=shown[CLONE] if request.user.has_perm("matches.add_league") else None,
+            series=shown[PUT],
+            deletion=shown[DELETE] if league.state != LeagueState.RUNNING else None,
             counted=counted(league),
         )
 
 
-def counted(league: League) -> list[Counted]:
-    """READ: what would be deleted with a league."""
+def counted(league: League) -> dict[str, int]:
+    """READ: what would be deleted with a league, in words, and how many."""
     players = league.agents.filter(kind=Kind.PLAYER).count()
-    return [
-        Counted(_("players"), players),
-        Counted(_("other agents"), league.agents.count() - players),
-        Counted(_("people on the roster"), league.roster.count()),
-        Counted(_("rounds"), league.rounds.count()),
-        Counted(_("matches"), league.matches.count()),
-        Counted(_("messages of matches"), Message.objects.filter(match__league=league).count()),
-        Counted(_("events"), league.events.count()),
-        Counted(_("corrections"), league.corrections.count()),
-        Counted(_("notices"), league.notices.count()),
-    ]
+    return {
+        _("players"): players,
+        _("other agents"): league.agents.count() - players,
+        _("people on the roster"): league.roster.count(),
+        _("rounds"): league.rounds.count(),
+        _("matches"): league.matches.count(),
+        _("messages of matches"): Message.objects.filter(match__league=league).count(),
+        _("events"): league.events.count(),
+        _("corrections"): league.corrections.count(),
+        _("notices"): league.notices.count(),
+    }

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
-from annotated_types import Ge, Gt, Le
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -15,6 +14,7 @@ LABELS: dict[str, Any] = {
     "max_players": gettext_lazy("At most so many players may register"),
     "auto_advance": gettext_lazy("The rounds follow each other by themselves"),
     "registration_code": gettext_lazy("Code that everyone needs to register"),
+    "agents_per_person": gettext_lazy("Agents that one personal code may register"),
     "require_check": gettext_lazy("Only players whose check has passed are in the schedule"),
     "win_points": gettext_lazy("Points for a win"),
     "draw_points": gettext_lazy("Points for a draw"),
@@ -33,6 +33,9 @@ LABELS: dict[str, Any] = {
     "no_show": gettext_lazy("What becomes of a match to which a player does not come"),
     "suspend_after": gettext_lazy("Silent matches in a row after which a player is suspended"),
     "shutdown_after": gettext_lazy("Silent matches in a row after which a player is shut down"),
+    "pause_if_absent": gettext_lazy(
+        "The league pauses if this share of the players stop answering in one round; 0: never"
+    ),
     "breaker_threshold": gettext_lazy("Failures in a row after which an address is not called for a while"),
     "breaker_reset_s": gettext_lazy("Seconds after which such an address is tried again"),
     "referee_lease_s": gettext_lazy("Seconds without a sign of life after which a referee counts as lost"),
@@ -50,58 +53,24 @@ CHOICES: dict[str, Any] = {
 """What each choice of a setting means."""
 
 
-class Limits(NamedTuple):
-    """The range of a numeric setting; None for a limit that it does not have.
-
-    Attributes:
-        more_than: the number that it must be more than.
-        minimum: its smallest value.
-        maximum: its largest value.
-    """
-
-    more_than: float | None
-    minimum: float | None
-    maximum: float | None
+_SCHEMAS = LeagueSettings.model_json_schema()["properties"]
 
 
-def limits(name: str) -> Limits:
-    """The range of a numeric setting."""
-    limits_by_name: dict[str, float] = {}
-    for limit in _metadata(name):
-        if isinstance(limit, Gt):
-            limits_by_name["more_than"] = float(limit.gt)  # type: ignore[arg-type]
-        elif isinstance(limit, Ge):
-            limits_by_name["minimum"] = float(limit.ge)  # type: ignore[arg-type]
-        elif isinstance(limit, Le):
-            limits_by_name["maximum"] = float(limit.le)  # type: ignore[arg-type]
-    return Limits(*map(limits_by_name.get, Limits._fields))
-
-
-def _metadata(name: str) -> list[Any]:
-    """The limits of a setting; if the setting may be None, its limits are attached to the other part of its type."""
-    info = LeagueSettings.model_fields[name]
-    inner = [limit for part in getattr(info.annotation, "__args__", ()) for limit in getattr(part, "__metadata__", ())]
-    limits: list[Any] = []
-    for one in [*info.metadata, *inner]:
-        limits += getattr(one, "metadata", [one])
-    return limits
+def limits(name: str) -> tuple[Any, Any, Any]:
+    """The range of a numeric setting: what it must be more than, its smallest and its largest value; None for none."""
+    # Of a setting that may be null, the limits are those of the other part of its type.
+    parts = [_SCHEMAS[name], *_SCHEMAS[name].get("anyOf", ())]
+    found = {key: value for part in parts for key, value in part.items()}
+    return found.get("exclusiveMinimum"), found.get("minimum"), found.get("maximum")
 
 
 def hint(name: str) -> str:
     """The range and the default of a numeric setting, as a sentence."""
     more_than, minimum, maximum = limits(name)
     default = LeagueSettings.model_fields[name].default
-    values = {
-        "default": _plain(default),
-        "min": _plain(more_than if minimum is None else minimum),
-        "max": _plain(maximum),
-    }
+    values = {"default": default, "min": more_than if minimum is None else minimum, "max": maximum}
     if default is None:
         return _("Empty: never. More than %(min)s, at most %(max)s.") % values
     if minimum is None:
         return _("Empty: %(default)s. More than %(min)s, at most %(max)s.") % values
     return _("Empty: %(default)s. From %(min)s to %(max)s.") % values
-
-
-def _plain(number: float | None) -> str:
-    return "" if number is None else f"{number:.10g}"

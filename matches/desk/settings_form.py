@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, get_args
+from typing import Any, get_args
 
 from django import forms
 from django.conf import settings as site
@@ -20,23 +20,19 @@ from unfold.widgets import (
 
 from league_sdk.protocol.league_settings import LeagueSettings
 from matches.desk.forms import set_choices
+from matches.desk.merging import MergedForm
 from matches.desk.setting_labels import CHOICES, LABELS, hint, limits
 from matches.league import entry
-from matches.league.errors import Invalid
+from matches.league.errors import ActionRefused, Invalid
+from matches.league.leagues import refuse_taken
 from matches.league.opening import check_settings
 from matches.models import League
 from matches.view.offered import offered_games
 
-if TYPE_CHECKING:
-    _ModelForm = forms.ModelForm[League]
-else:
-    # Django's class takes no arguments in brackets.
-    _ModelForm = forms.ModelForm
-
 GROUPS: tuple[tuple[Any, tuple[str, ...]], ...] = (
     (
         gettext_lazy("Players and rounds"),
-        ("min_players", "max_players", "auto_advance", "registration_code", "require_check"),
+        ("min_players", "max_players", "auto_advance", "registration_code", "agents_per_person", "require_check"),
     ),
     (gettext_lazy("Points"), ("win_points", "draw_points", "loss_points", "technical_loss_points")),
     (
@@ -49,13 +45,14 @@ GROUPS: tuple[tuple[Any, tuple[str, ...]], ...] = (
     (gettext_lazy("Retries"), ("max_retries", "retry_base_s", "retry_factor", "request_patience_s")),
     (
         gettext_lazy("Silence and faults"),
-        ("no_show", "suspend_after", "shutdown_after", "breaker_threshold", "breaker_reset_s"),
+        ("no_show", "suspend_after", "shutdown_after", "pause_if_absent", "breaker_threshold", "breaker_reset_s"),
     ),
     (gettext_lazy("Referees and protocol"), ("referee_lease_s", "hold_s", "error_style")),
 )
 
 _HINTS = {
     "registration_code": gettext_lazy("Empty: none is asked for."),
+    "agents_per_person": gettext_lazy("Empty: as many as each person likes."),
     "require_check": gettext_lazy(
         "Everyone may register; each player is checked a few seconds later, and again while it fails. "
         "Players whose check has not passed when registration closes are left out of the schedule."
@@ -76,19 +73,15 @@ def _field(name: str) -> forms.Field:
         return forms.ChoiceField(**common, choices=choices, initial=default, widget=UnfoldAdminSelectWidget())
     if name == "registration_code":
         return forms.CharField(**common, max_length=64, widget=UnfoldAdminTextInputWidget())
-    common["help_text"] = hint(name)
+    common["help_text"] = common["help_text"] or hint(name)
     more_than, minimum, maximum = limits(name)
-    attrs = {"step": "any", "placeholder": "" if default is None else f"{default:.10g}"}
-    if info.annotation is int:
+    attrs = {"step": "any", "placeholder": "" if default is None else str(default)}
+    if int in (info.annotation, *get_args(info.annotation)):
         whole = UnfoldAdminIntegerFieldWidget(attrs)
-        return forms.IntegerField(**common, widget=whole, min_value=_whole(minimum), max_value=_whole(maximum))
-    validators = [] if more_than is None else [_MoreThan(int(more_than))]
+        return forms.IntegerField(**common, widget=whole, min_value=minimum, max_value=maximum)
+    validators = [] if more_than is None else [_MoreThan(more_than)]
     widget = UnfoldAdminDecimalFieldWidget(attrs)
     return forms.FloatField(**common, widget=widget, min_value=minimum, max_value=maximum, validators=validators)
-
-
-def _whole(limit: float | None) -> int | None:
-    return None if limit is None else int(limit)
 
 
 class _MoreThan(BaseValidator):
@@ -100,7 +93,7 @@ class _MoreThan(BaseValidator):
         return bool(a <= b)
 
 
-class LeagueForm(_ModelForm):
+class LeagueForm(MergedForm):
     """A league and its settings; an empty field means the default."""
 
     game_type = forms.ChoiceField(label=gettext_lazy("Game"), widget=UnfoldAdminSelectWidget())
@@ -126,12 +119,13 @@ class LeagueForm(_ModelForm):
                 self.fields[name] = _field(name)
                 if name in (known := {**self._site_values, **self.instance.settings}):
                     self.initial[name] = known[name]
+        self.carry_shown()
 
     def clean(self) -> dict[str, Any]:
         """Validate all settings together; an error is shown at its field."""
         cleaned = super().clean() or self.cleaned_data
         if "display_name" in cleaned and cleaned.get("league_id") == "":
-            self.cleaned_data["league_id"] = entry.id_from_name(cleaned["display_name"])
+            self.cleaned_data["league_id"] = entry.id_for_new_name(cleaned["display_name"])
         if self._contradicts(cleaned):
             return cleaned
         values = {name: cleaned.get(name) for _group, names in GROUPS for name in names}
@@ -163,6 +157,9 @@ class LeagueForm(_ModelForm):
     def clean_league_id(self) -> str:
         """Refuse an id that another league has; an empty one is made in :meth:`clean`."""
         league_id = self.cleaned_data["league_id"]
-        if self.instance._state.adding and League.objects.filter(pk=league_id).exists():
-            raise forms.ValidationError(_("A league with this id exists already: choose another."))
+        if self.instance._state.adding:
+            try:
+                refuse_taken(league_id)
+            except ActionRefused as refusal:
+                raise forms.ValidationError(str(refusal)) from None
         return str(league_id)

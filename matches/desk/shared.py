@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import Any
 
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
@@ -114,17 +114,8 @@ def _mark(facts: Facts, hosts: tuple[str, ...]) -> Button | None:
     return button(facts, ACTIONS[GATEWAY, "mark"], **shown)
 
 
-@dataclass(frozen=True)
-class Gateway:
-    """A host that is marked as a gateway, its players, and the button that removes the mark."""
-
-    host: str
-    players: str
-    back: Button | None
-
-
-def gateways(facts: Facts, *, every_gateway: bool) -> list[Gateway]:
-    """The hosts that are marked as gateways.
+def gateways(facts: Facts, *, every_gateway: bool) -> list[dict[str, Any]]:
+    """The hosts that are marked as gateways, each with its players and the button that takes the mark back.
 
     Args:
         facts: the facts of the league.
@@ -137,27 +128,12 @@ def gateways(facts: Facts, *, every_gateway: bool) -> list[Gateway]:
             back = button(
                 facts, ACTIONS[GATEWAY, "take-back"], field="host", value=host, named={"host": isolated(host)}
             )
-            gateways.append(Gateway(host, _players(players), back))
+            gateways.append({"host": host, "players": _players(players), "back": back})
     return gateways
 
 
-@dataclass(frozen=True)
-class Wait:
-    """Why a match waits: a match in play has a player of the same program.
-
-    Attributes:
-        text: the sentence.
-        more: a link to the problem that has a remedy, if there is one.
-        button: the remedy, if no problem has it.
-    """
-
-    text: str
-    more: str = ""
-    button: Button | None = None
-
-
-def waits(facts: Facts) -> dict[str, Wait]:
-    """Why matches wait for others, by match id."""
+def waits(facts: Facts) -> dict[str, dict[str, Any]]:
+    """Why matches wait for others in play with a player of the same program, by match id."""
     active = facts.active is not None and facts.active.state == RoundState.RUNNING
     ready = [match for match in facts.matches if match.state == MatchState.READY]
     if not (active and ready) or facts.league.paused:
@@ -178,8 +154,8 @@ def waits(facts: Facts) -> dict[str, Wait]:
     return waits
 
 
-def _wait(facts: Facts, seat: Agent, other: Agent, by: Match, key: str, with_remedy: set[int]) -> Wait:
-    """Make the sentence about a match that waits.
+def _wait(facts: Facts, seat: Agent, other: Agent, by: Match, key: str, with_remedy: set[int]) -> dict[str, Any]:
+    """The sentence about a match that waits, with the remedy, or a link to the problem that has it.
 
     Args:
         facts: the facts of the league.
@@ -197,6 +173,6 @@ def _wait(facts: Facts, seat: Agent, other: Agent, by: Match, key: str, with_rem
         "port": port,
     }
     if seat.pk in with_remedy:
-        return Wait(text, more=f"#{ANCHOR}")
+        return {"text": text, "more": f"#{ANCHOR}"}
     paths = {programs.host_and_path(one.endpoint)[1] for one in (seat, other)}
-    return Wait(text, button=_mark(facts, (host,)) if len(paths) > 1 else None)
+    return {"text": text, "button": _mark(facts, (host,)) if len(paths) > 1 else None}

@@ -26,12 +26,9 @@ MAX_TICKED = 5000
 """How many people one request can remove from the roster."""
 
 
-def _league(request: HttpRequest, league: League, action: DeskAction) -> Target:
-    return {"league_id": league.pk}, {}
-
-
-def _match(request: HttpRequest, league: League, action: DeskAction, match_id: str) -> Target:
-    return {"league_id": league.pk, "match_id": match_id}, {"match": match_id}
+def _placed(request: HttpRequest, league: League, action: DeskAction, **place: Any) -> Target:
+    """What the rest of the URL names."""
+    return {"league_id": league.pk, **place}, {"match": place.get("match_id", "")}
 
 
 def _agent(request: HttpRequest, league: League, action: DeskAction, number: int) -> Target:
@@ -52,17 +49,13 @@ def _name(request: HttpRequest, league: League, action: DeskAction, number: int)
     return {"league_id": league.pk, "number": number}, {"name": isolated(row.name) if row is not None else ""}
 
 
+def _crowd(request: HttpRequest, league: League, action: DeskAction) -> Target:
+    return {"league_id": league.pk, "address": request.POST.get("address", "")[:45]}, {}
+
+
 def _gateway(request: HttpRequest, league: League, action: DeskAction) -> Target:
     hosts = request.POST.get("host", "").split(",")
     return {"league_id": league.pk, "hosts": hosts}, {"host": isolated(", ".join(hosts))}
-
-
-def _notice(request: HttpRequest, league: League, action: DeskAction, number: int) -> Target:
-    return {"league_id": league.pk, "number": min(number, MAX_BIGINT)}, {}
-
-
-def _role(request: HttpRequest, league: League, action: DeskAction, number: int) -> Target:
-    return {"league_id": league.pk, "role_id": number}, {}
 
 
 def _screen(request: HttpRequest, league: League, action: DeskAction) -> Target:
@@ -78,16 +71,17 @@ def _roster(request: HttpRequest, league: League, action: DeskAction) -> Target:
 
 
 FINDERS: dict[Subject, Callable[..., Target]] = {
-    acting.LEAGUE: _league,
-    acting.MATCH: _match,
+    acting.LEAGUE: _placed,
+    acting.MATCH: _placed,
     acting.AGENT: _agent,
     acting.NAME: _name,
+    acting.CROWD: _crowd,
     acting.GATEWAY: _gateway,
-    acting.PLAN: _league,
-    acting.FREEZE: _league,
+    acting.PLAN: _placed,
+    acting.FREEZE: _placed,
     acting.SCREEN: _screen,
-    acting.NOTICE: _notice,
-    acting.ROLE: _role,
+    acting.NOTICE: _placed,
+    acting.ROLE: _placed,
     acting.ROSTER: _roster,
 }
 """The finder of each subject that has buttons; it is called with the request, the league, the action, and the rest of

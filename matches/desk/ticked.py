@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+import time
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
+from django import forms
 from django.contrib import messages
 from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.contrib.admin.options import IS_POPUP_VAR
@@ -22,38 +23,22 @@ from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
+from unfold.admin import ModelAdmin
 
 from matches.desk.access import AdminMixin
-from matches.desk.acting import DeskAction, Listed, RowPreview, Subject
+from matches.desk.acting import DeskAction, Listed, Subject
 from matches.desk.actions import listed
+from matches.desk.shown import AT, Values, carried, read_object, sent
 from matches.view import roles
 
 SHOWN = "shown"
 """The field of the second click with what the page told: a digest of it for each row, by primary key."""
 
 
-@dataclass(frozen=True)
-class TickedRow:
-    """A ticked row on the page that asks.
+class _ListForm(ModelAdmin.action_form):  # type: ignore[misc] # django-stubs has no type of it
+    """The choice of an action, with the time when the list was shown."""
 
-    Attributes:
-        key: its primary key.
-        name: the name of the row; ``url`` is the URL of its page.
-        preview: what would happen to it.
-        is_new: whether the preview differs from the one that the person saw before the second click.
-    """
-
-    key: str
-    name: str
-    url: str
-    preview: RowPreview
-    is_new: bool = False
-
-    @property
-    def digest(self) -> str:
-        """A digest of what the page shows of the row besides its name; if it has changed, the person is asked again."""
-        text = json.dumps([list(self.preview.does), list(self.preview.warnings)])
-        return hashlib.sha256(text.encode()).hexdigest()[:16]
+    at = forms.FloatField(required=False, label="", min_value=0, widget=forms.HiddenInput, initial=time.time)
 
 
 class ListActions(AdminMixin):
@@ -64,6 +49,7 @@ class ListActions(AdminMixin):
     """
 
     subject: Subject
+    action_form = _ListForm
 
     def get_actions(self, request: HttpRequest) -> dict[str, Any]:
         """The actions that the person may do in at least one league; each ticked row's permission is checked later."""
@@ -94,8 +80,8 @@ class ListActions(AdminMixin):
         """The name of a ticked row."""
         return str(row.display_name)
 
-    def do_to_rows(self, action: DeskAction, request: HttpRequest, queryset: QuerySet[Any]) -> None:
-        """Carry out an action on the ticked rows."""
+    def do_to_rows(self, action: DeskAction, request: HttpRequest, queryset: QuerySet[Any], shown: Values) -> None:
+        """Carry out an action on the ticked rows, with what is known of when they were shown."""
         raise NotImplementedError
 
     # The two clicks --------------------------------------------------------------------------
@@ -112,32 +98,43 @@ class ListActions(AdminMixin):
             queryset: the ticked rows.
         """
         self.check_rows(action, request, queryset)
-        shown = _read_shown(request.POST.get(SHOWN, ""))
+        shown = read_object(request.POST.get(SHOWN, ""))
         # If all rows of the list were chosen, there may be more by now: rows that the page did not show are left alone.
         ticked = [row for row in queryset if not shown or str(row.pk) in shown]
-        rows = self._rows(entry, request, ticked, shown)
-        if len(ticked) < len(shown) or any(row.is_new for row in rows):
+        rows = self._rows(action, entry, request, ticked, shown)
+        if len(ticked) < len(shown) or any(row["is_new"] for row in rows):
             self._say_what_changed(request, rows, len(shown) - len(ticked))
             return self._page(entry, request, rows) if rows else HttpResponseRedirect(request.get_full_path())
-        if not shown and any(row.preview.warnings for row in rows):
+        if not shown and any(row["preview"].warnings for row in rows):
             return self._page(entry, request, rows)
-        self.do_to_rows(action, request, queryset.filter(pk__in=[row.pk for row in ticked]) if shown else queryset)
+        chosen = queryset.filter(pk__in=[row.pk for row in ticked]) if shown else queryset
+        self.do_to_rows(action, request, chosen, sent([AT], request.POST.dict()))
         return None
 
     def _rows(
-        self, entry: Listed, request: HttpRequest, ticked: Collection[Any], shown: Mapping[str, str]
-    ) -> list[TickedRow]:
+        self,
+        action: DeskAction,
+        entry: Listed,
+        request: HttpRequest,
+        ticked: Collection[Any],
+        shown: Mapping[str, str],
+    ) -> list[dict[str, Any]]:
+        """The rows of the page that asks, each with a digest of what it rests on, which may have changed by then."""
         if entry.preview is None:
             return []
-        url_name = f"admin:{self.opts.app_label}_{self.opts.model_name}_change"
         made = []
         for row in ticked:
-            url, preview = reverse(url_name, args=[quote(row.pk)]), entry.preview(self.about(request, row))
-            made.append(TickedRow(str(row.pk), self.row_name(row), url, preview))
-        return [replace(row, is_new=shown.get(row.key) != row.digest) for row in made] if shown else made
+            preview = entry.preview(self.about(request, row))
+            told = json.dumps([list(preview.does), list(preview.warnings), carried(action.shown, row)])
+            digest = hashlib.sha256(told.encode()).hexdigest()[:16]
+            url = reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_change", args=[quote(row.pk)])
+            key = str(row.pk)
+            about = {"key": key, "name": self.row_name(row), "url": url, "preview": preview, "digest": digest}
+            made.append(about | {"is_new": bool(shown) and shown.get(key) != digest})
+        return made
 
-    def _say_what_changed(self, request: HttpRequest, rows: Collection[TickedRow], missing: int) -> None:
-        if any(row.is_new for row in rows):
+    def _say_what_changed(self, request: HttpRequest, rows: Collection[dict[str, Any]], missing: int) -> None:
+        if any(row["is_new"] for row in rows):
             sentence = _("What would happen has changed since this was shown: look again, then confirm.")
             self.message_user(request, sentence, messages.WARNING)
         if missing:
@@ -146,7 +143,7 @@ class ListActions(AdminMixin):
             )
             self.message_user(request, counted % {"count": missing}, messages.WARNING)
 
-    def _page(self, entry: Listed, request: HttpRequest, rows: Sequence[TickedRow]) -> HttpResponse:
+    def _page(self, entry: Listed, request: HttpRequest, rows: Sequence[dict[str, Any]]) -> HttpResponse:
         across = request.POST.get("select_across", "0") not in ("", "0")
         context = {
             **self.admin_site.each_context(request),
@@ -157,9 +154,9 @@ class ListActions(AdminMixin):
             "back": request.get_full_path(),
             "checkbox": ACTION_CHECKBOX_NAME,
             # Django wants a ticked row also when all rows are chosen; a form has at most a thousand fields.
-            "ticked": [row.key for row in rows][: 1 if across else None],
+            "ticked": [row["key"] for row in rows][: 1 if across else None],
             "across": across,
-            "shown": json.dumps({row.key: row.digest for row in rows}),
+            "shown": json.dumps({row["key"]: row["digest"] for row in rows}),
         }
         return TemplateResponse(request, "admin/matches/ticked.html", context)
 
@@ -168,13 +165,3 @@ def _to_rows(
     action: DeskAction, entry: Listed
 ) -> Callable[[ListActions, HttpRequest, QuerySet[Any]], HttpResponse | None]:
     return lambda admin, request, queryset: admin.ask_or_do(action, entry, request, queryset)
-
-
-def _read_shown(shown: str) -> dict[str, str]:
-    """What the page told before the second click; empty if malformed, so that the click counts as a first one."""
-    try:
-        rows = json.loads(shown)
-    except ValueError:
-        return {}
-    is_right = isinstance(rows, dict) and all(isinstance(digest, str) for digest in rows.values())
-    return rows if is_right else {}

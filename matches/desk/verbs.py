@@ -14,10 +14,11 @@ from django.utils.translation import ngettext
 from agents_registry.isolating import isolated
 from agents_registry.models import Agent, Kind
 from agents_registry.registering import registration
+from agents_registry.rosters import roster
 from league_sdk.protocol.notes import Code, note
 from matches.checks import asking
 from matches.desk.facts import agents
-from matches.league import gateways, planned, results
+from matches.league import gateways, opening, planned, results
 from matches.league.leagues import get_league
 from matches.models import League, Notice, Role, Series
 from matches.papers import importing
@@ -50,6 +51,15 @@ def cancel(*, league_id: str, match_id: str) -> None:
 def mark(*, hosts: Iterable[str], by: Any, gateway: bool = True, league_id: str | None = None) -> list[str]:
     """Mark hosts as gateways, or take the marks back; all of them or none."""
     return [gateways.mark(host=host, gateway=gateway, league_id=league_id, by=by) for host in hosts]
+
+
+@transaction.atomic
+def import_roster(*, league_id: str, text: str, agents_per_person: int | None = None) -> roster.Counts:
+    """Import a roster (:func:`roster.import_csv`), and set how many agents each person may bring, if that is said."""
+    if agents_per_person is not None:
+        settings = get_league(league_id).settings | {"agents_per_person": agents_per_person}
+        opening.edit_league(league_id=league_id, settings=settings)
+    return roster.import_csv(league_id=league_id, text=text)
 
 
 def plan_start(*, league_id: str, at: datetime, all_rounds: bool, **_form: Any) -> None:
@@ -118,7 +128,7 @@ def asked_sentence(count: int) -> str:
         "%(count)d agent is being asked: reload this page in a few seconds.",
         "%(count)d agents are being asked: reload this page in a few seconds.",
         count,
-    )
+    ) % {"count": count}
 
 
 def checked_sentence(count: int) -> str:
@@ -127,4 +137,4 @@ def checked_sentence(count: int) -> str:
         "%(count)d agent is being checked: reload this page in a few seconds.",
         "%(count)d agents are being checked: reload this page in a few seconds.",
         count,
-    )
+    ) % {"count": count}

@@ -181,7 +181,7 @@ def round_completed(moment: Moment, event: Happened) -> None:
 
 
 def paused_or_resumed(moment: Moment, event: Happened) -> None:
-    moment.paused = event.kind == EventKind.PAUSED
+    moment.paused = event.kind != EventKind.RESUMED
 
 
 def completed(moment: Moment, event: Happened) -> None:

@@ -52,16 +52,24 @@ EVENTS: Mapping[EventKind, EventType] = {
     EventKind.LOBBY_JOINED: EventType(_("Players that came in from the lobby: %(players)s.")),
     EventKind.PLAYER_REGISTERED: EventType(_("%(player_id)s %(name)s registered.")),
     EventKind.PLAYER_ADDED: EventType(_("%(player_id)s %(name)s was added by the instructor.")),
+    EventKind.PLAYER_MOVED: EventType(
+        _("%(player_id)s %(name)s is called at another address from now on."),
+        private={"moved_from": str, "moved_to": str},
+    ),
+    EventKind.CROWD_LET_IN: EventType(private={"address": str}),
+    EventKind.PLAYER_RENAMED: EventType(_("%(player_id)s is called %(name)s from now on.")),
     EventKind.LEFT_OUT: EventType(_("Not in the schedule, as their check had not passed: %(players)s.")),
     EventKind.SCHEDULE_MADE: EventType(
         _("Registration closed. Players: %(players)s, rounds: %(rounds)s."),
         history.schedule_made,
+        {"renamed_by_events": bool},
         feed_fields=("players", "rounds"),
     ),
     EventKind.SETTINGS_CHANGED: EventType(
         _("The settings were changed."), private={"game_type": str}, feed_fields=(), listed=False
     ),
     EventKind.AUTO_ADVANCE_ON: EventType(_("From now on the rounds follow each other.")),
+    EventKind.AUTO_ADVANCE_OFF: EventType(_("From now on the instructor starts each round.")),
     EventKind.ROUND_STARTED: EventType(
         _("Round %(round_id)s started."), history.round_started, feed_fields=("round_id",)
     ),
@@ -75,7 +83,7 @@ EVENTS: Mapping[EventKind, EventType] = {
     EventKind.MATCH_FINISHED: EventType(
         _("%(match_id)s: %(summary)s."),
         history.match_finished,
-        {"reason": str, "details": dict, "faults": list},
+        {"reason": str, "details": dict, "faults": list, "finished_at": str},
         feed_fields=("match_id", "round_id", "players", "status", "winner_id", "attempt", "referee_id"),
         listed=False,
     ),
@@ -85,6 +93,9 @@ EVENTS: Mapping[EventKind, EventType] = {
     EventKind.MATCH_HELD: EventType(_("%(match_id)s is held after three lost attempts."), **_LOST_ATTEMPT_FIELDS),
     EventKind.MATCH_RELEASED: EventType(_("%(match_id)s is released.")),
     EventKind.PAUSED: EventType(_("The league was paused."), history.paused_or_resumed),
+    EventKind.PAUSED_AS_ABSENT: EventType(
+        _("Paused: %(absent)s of %(called)s players did not answer in round %(round_id)s."), history.paused_or_resumed
+    ),
     EventKind.RESUMED: EventType(_("The league was resumed."), history.paused_or_resumed),
     EventKind.PLAYED_AGAIN: EventType(_("%(match_id)s has been played again: the league's table is final again.")),
     EventKind.LEAGUE_COMPLETED: EventType(_("The league is over. %(champions_named)s"), history.completed),

@@ -45,14 +45,33 @@ class _Call:
     """A caller in this process that waits for an agent's answer.
 
     Attributes:
+        begun_at: since when, in monotonic seconds.
         taken: set when the message was handed over to the agent.
         named: whether the agent has said that it has the message.
         answer: the agent's answer.
     """
 
+    begun_at: float = field(default_factory=time.monotonic)
     taken: asyncio.Event = field(default_factory=asyncio.Event)
     named: bool = False
     answer: asyncio.Future[dict[str, Any]] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
+
+
+@dataclass(slots=True)
+class _Elsewhere:
+    """A message of a caller at another process, kept until that waits no longer.
+
+    Attributes:
+        agent: the agent's primary key.
+        ends_at: when its caller stops waiting, in monotonic seconds.
+        taken: it was handed over here.
+        answer: what the agent answered through this process. The caller may not have heard of either.
+    """
+
+    agent: int
+    ends_at: float
+    taken: bool = False
+    answer: dict[str, Any] | None = None
 
 
 class Hub:
@@ -76,8 +95,7 @@ class Hub:
         self._seen: dict[int, tuple[float, str]] = {}
         self._takeovers: dict[int, deque[float]] = {}
         self._strays: dict[int, deque[float]] = {}
-        # Agent and end of each message of a caller elsewhere that was not answered through this process yet.
-        self._elsewhere: dict[int, tuple[int, float]] = {}
+        self._elsewhere: dict[int, _Elsewhere] = {}
         self._valid_at: dict[str, float] = {}
         self._last_id = 0
 
@@ -119,7 +137,7 @@ class Hub:
                     if not terms.confirm and self._site_stalled(terms, begun):
                         raise SiteStalled(taken=True)
                     raise NotAnswered(lost=not has_it)
-            return _with_id(call.answer.result(), request)
+            return call.answer.result() | {"id": request.get("id")}
         finally:
             self._drop(number, agent)
             del self._calls[number]
@@ -136,6 +154,12 @@ class Hub:
             return line.way
         seen_at, way = self._seen.get(agent, (0.0, ""))
         return way if time.monotonic() - seen_at < LINGER_S else ""
+
+    def unanswered(self, older_than_s: float) -> list[Offer]:
+        """The messages for which callers here have waited for longer than this many seconds, and wait on."""
+        oldest = time.monotonic() - older_than_s
+        offers = (offer for waiting in self._offers.values() for offer in waiting.values() if offer.left_s)
+        return [one for one in offers if (call := self._calls.get(one.id)) is not None and call.begun_at <= oldest]
 
     def lines(self) -> list[Line]:
         """The lines that are open at this process."""
@@ -227,14 +251,28 @@ class Hub:
         if number in self._calls:
             self._settle(number, response)
         elif self.other_hubs is not None:
+            if (known := self._elsewhere.get(number)) is not None:
+                known.answer = response
             self.other_hubs.answered(number, agent, response)
         return True
 
     # What other processes say ----------------------------------------------------------------
 
-    def hear_offer(self, offer: Offer) -> None:
-        """A caller elsewhere offers a message, or asks whether it was taken; kept only if the agent has a line here."""
-        self._elsewhere[offer.id] = (offer.agent, offer.ends_at)
+    def hear_offer(self, offer: Offer, *, again: bool = False) -> None:
+        """A caller elsewhere offers a message, or asks whether it was taken; kept only if the agent has a line here.
+
+        Args:
+            offer: the message.
+            again: the caller looks again. It hears once more what became of the message at this process.
+        """
+        known = self._elsewhere.setdefault(offer.id, _Elsewhere(offer.agent, offer.ends_at))
+        known.ends_at = offer.ends_at
+        if known.answer is not None:
+            if self.other_hubs is not None:
+                self.other_hubs.answered(offer.id, offer.agent, known.answer)
+            return
+        if again and known.taken:
+            self._took(offer)
         if (line := self._lines.get(offer.agent)) is not None:
             if offer.id in line.known:
                 self._took(offer, named=offer.id in line.named)
@@ -309,8 +347,9 @@ class Hub:
         The first answer to a message of theirs is passed on. Of others only a few small ones are: this process may have
         started after a message was offered, or an answer may have been lost on its way.
         """
-        if self._elsewhere.get(response["id"], (0, 0.0))[0] == agent:
-            del self._elsewhere[response["id"]]
+        known = self._elsewhere.get(response["id"])
+        if known is not None and known.agent == agent and known.answer is None:
+            known.answer = response
             return True
         if len(rpc.dumps(response)) > MAX_STRAY_BYTES:
             return False
@@ -342,6 +381,8 @@ class Hub:
         if (call := self._calls.get(offer.id)) is not None:
             call.taken.set()
         elif self.other_hubs is not None:
+            if (known := self._elsewhere.get(offer.id)) is not None:
+                known.taken = True
             self.other_hubs.taken(offer.id, named=named)
 
     def _settle(self, offer_id: int, response: dict[str, Any]) -> None:
@@ -360,7 +401,7 @@ class Hub:
         self._takeovers = {agent: times for agent, times in self._takeovers.items() if times[-1] > oldest}
         self._strays = {agent: times for agent, times in self._strays.items() if times[-1] > oldest}
         now = time.monotonic()
-        self._elsewhere = {number: one for number, one in self._elsewhere.items() if one[1] > now}
+        self._elsewhere = {number: one for number, one in self._elsewhere.items() if one.ends_at > now}
 
     def _take_over(self, agent: int) -> None:
         older = self._lines.pop(agent, None)
@@ -383,11 +424,6 @@ async def _within(limit_s: float, work: Any) -> bool:
     except TimeoutError:
         return False
     return True
-
-
-def _with_id(response: dict[str, Any], request: dict[str, Any]) -> dict[str, Any]:
-    """The response under the id of the request that the caller made."""
-    return response | {"id": request.get("id")}
 
 
 hub = Hub()

@@ -122,8 +122,13 @@ class Line:
 class OtherHubs(Protocol):
     """The hubs of the other processes, and the messages to them."""
 
-    def offered(self, offer: Offer) -> None:
-        """A caller here has a message for an agent whose line may be elsewhere."""
+    def offered(self, offer: Offer, *, again: bool = False) -> None:
+        """A caller here has a message for an agent whose line may be elsewhere.
+
+        Args:
+            offer: the message.
+            again: the caller looks again: what it was told of this message may have been lost.
+        """
 
     def withdrawn(self, offer_id: int, agent: int) -> None:
         """The caller of an offer does not wait any more."""

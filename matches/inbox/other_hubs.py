@@ -1,8 +1,8 @@
 """Connects the inbox hubs of a site's processes over the channel layer.
 
 An agent's line may be at one process, and the caller that sends it a message at another. Every message goes to all
-processes, as none knows where an agent's line is. Any message may be lost: a caller then waits as for an agent
-that is away or does not answer.
+processes, as none knows where an agent's line is. Any message may be lost: a process whose caller waits says every
+two seconds what it waits for, and hears again what became of it (decision 27).
 
 Each process also says twice a second that it runs. While one that has lines is silent, or the channel layer brings
 nothing, an agent that seems to be away may wait at that process: such a call is not held against the agent.
@@ -13,24 +13,24 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from itertools import repeat
 from typing import Any
 
-from channels.layers import BaseChannelLayer, get_channel_layer
-
 from league_sdk.protocol import rpc
 from matches.inbox.beats import BEAT_INTERVAL_S, Beats
 from matches.inbox.hub import Hub
 from matches.inbox.lines import Line, Offer
-from matches.push.notify import PROCESS_ID, RESUBSCRIBE_BACKOFF_S, SEND_TIMEOUT_S, end_if_cancelled
+from matches.push import notify
+from matches.push.notify import PROCESS_ID, end_if_cancelled
 
 logger = logging.getLogger(__name__)
 
 GROUP = "inbox"
-ANNOUNCE_INTERVAL_S = 15.0
+LOOK_AGAIN_S = 2.0
+"""How often a process says what its callers still wait for: a message to or from another process may have been lost."""
+ANNOUNCE_INTERVAL_S = 5.0
 """How often a process tells the others which of its lines are open, so that they know which agents dial out."""
 CLOSING_TIMEOUT_S = 0.5
 """How long a process that ends may take to send what it still has for the others."""
@@ -51,15 +51,15 @@ class Others:
         self._hub = hub
         self._beats = Beats(PROCESS_ID, has_lines=has_lines)
         self._outgoing: asyncio.Queue[dict[str, Any]] = asyncio.Queue(MAX_QUEUED)
-        self._send_failed = False
 
     # What this hub says ----------------------------------------------------------------------
 
-    def offered(self, offer: Offer) -> None:
+    def offered(self, offer: Offer, *, again: bool = False) -> None:
         # Seconds left, and not a time: the clocks of processes, and of machines, differ.
         body = rpc.dumps(offer.request).decode()
         http = rpc.dumps(offer.http).decode()
-        self._say("offered", id=offer.id, agent=offer.agent, request=body, left_s=offer.left_s, http=http)
+        words = {"request": body, "left_s": offer.left_s, "http": http, "again": again}
+        self._say("offered", id=offer.id, agent=offer.agent, **words)
 
     def withdrawn(self, offer_id: int, agent: int) -> None:
         self._say("withdrawn", id=offer_id, agent=agent)
@@ -95,7 +95,8 @@ class Others:
         if what == "offered":
             request, http = (rpc.loads(message[part].encode()) for part in ("request", "http"))
             ends_at = time.monotonic() + message["left_s"]
-            hub.hear_offer(Offer(message["id"], message["agent"], request, ends_at, http))
+            offer = Offer(message["id"], message["agent"], request, ends_at, http)
+            hub.hear_offer(offer, again=message.get("again", False))
         elif what == "withdrawn":
             hub.hear_withdrawn(message["id"], message["agent"])
         elif what == "taken":
@@ -119,8 +120,9 @@ class Others:
             async with asyncio.TaskGroup() as tasks:
                 for work in (
                     self._keep_sending,
-                    partial(_keep_hearing, self.hear),
+                    partial(notify.listen, self.hear, GROUP),
                     self._keep_announcing,
+                    self._keep_looking_again,
                     self._keep_beating,
                 ):
                     tasks.create_task(work())
@@ -128,8 +130,8 @@ class Others:
             with suppress(TimeoutError):
                 async with asyncio.timeout(CLOSING_TIMEOUT_S):
                     while not self._outgoing.empty():
-                        await self._send(self._outgoing.get_nowait())
-                    await self._send(_message("end"))
+                        await notify.send(GROUP, self._outgoing.get_nowait())
+                    await notify.send(GROUP, _message("end"))
             raise
 
     async def _keep_announcing(self) -> None:
@@ -138,52 +140,26 @@ class Others:
             if lines := self._hub.lines():
                 self._say("open", agents=[line.agent for line in lines], ways=[line.way for line in lines])
 
+    async def _keep_looking_again(self) -> None:
+        while True:
+            await asyncio.sleep(LOOK_AGAIN_S)
+            # While the layer takes nothing, no more is put behind what waits: it would be said all at once.
+            if self._outgoing.empty():
+                for offer in self._hub.unanswered(LOOK_AGAIN_S):
+                    self.offered(offer, again=True)
+
     async def _keep_beating(self) -> None:
         while True:
             # Not behind the messages that wait: their number says nothing of whether this process runs.
-            await self._send(_message("beat", **self._beats.beat()))
+            await notify.send(GROUP, _message("beat", **self._beats.beat()))
             end_if_cancelled()
             await asyncio.sleep(BEAT_INTERVAL_S)
 
     async def _keep_sending(self) -> None:
         while True:
-            await self._send(await self._outgoing.get())
+            await notify.send(GROUP, await self._outgoing.get())
             end_if_cancelled()
-
-    async def _send(self, message: dict[str, Any]) -> None:
-        try:
-            async with asyncio.timeout(SEND_TIMEOUT_S):
-                await _layer().group_send(GROUP, message)
-            self._send_failed = False
-        except Exception as error:
-            # Redis is away. Callers wait, as for an agent that is away; the log says so once per outage.
-            if not self._send_failed:
-                logger.warning("the channel layer took no message of an inbox (%s)", type(error).__name__)
-            self._send_failed = True
 
 
 def _message(what: str, **fields: Any) -> dict[str, Any]:
     return {"type": "inbox.said", "from": PROCESS_ID, "what": what, **fields}
-
-
-def _layer() -> BaseChannelLayer:
-    layer = get_channel_layer()
-    if layer is None:
-        raise RuntimeError("There is no channel layer: see CHANNEL_LAYERS in the settings.")
-    return layer
-
-
-async def _keep_hearing(hear: Callable[[dict[str, Any]], None]) -> None:
-    layer, pause = _layer(), RESUBSCRIBE_BACKOFF_S[0]
-    while True:
-        try:
-            channel = await layer.new_channel(GROUP)
-            await layer.group_add(GROUP, channel)
-            end_if_cancelled()
-            pause = RESUBSCRIBE_BACKOFF_S[0]
-            while True:
-                hear(await layer.receive(channel))
-        except Exception as error:
-            logger.warning("the channel layer failed (%s): subscribing again in %.1f s", type(error).__name__, pause)
-            await asyncio.sleep(pause)
-            pause = min(pause * 2, RESUBSCRIBE_BACKOFF_S[1])

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Mapping
 from concurrent.futures import Executor
 from typing import TypeVar
 
-from django.db import DatabaseError, close_old_connections
+from django.db import DatabaseError
 
 from agents_registry.models import Agent
 from agents_registry.registering import credentials, registration
@@ -17,6 +17,7 @@ from matches.inbox.hub import LINGER_S, Hub
 from matches.inbox.lines import Line
 from matches.observing import metrics
 from matches.push import notify
+from storage.databases import outside_requests
 
 logger = logging.getLogger(__name__)
 
@@ -88,15 +89,8 @@ class Presence:
 
     async def _in_thread(self, work: Callable[[], T]) -> T | None:
         """The result of database work; None if the database is away or busy."""
-
-        def run() -> T:
-            try:
-                return work()
-            finally:
-                close_old_connections()
-
         try:
-            return await asyncio.get_running_loop().run_in_executor(self._executor, run)
+            return await asyncio.get_running_loop().run_in_executor(self._executor, outside_requests()(work))
         except DatabaseError:
             logger.warning(
                 "the rows of agents that dial out could not be read or written; this is tried again", exc_info=True

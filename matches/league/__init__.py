@@ -23,7 +23,7 @@ screens     steer the screens of a league
 notices     texts of the instructor to the room or to one student
 names       decide about names that look like another's
 gateways    mark hosts as gateways
-leading     which of several conductors has the lead
+conductors  which conductors are there, and which leagues are whose
 outbox      broadcasts: queue, settle, drop
 demo        the league that plays itself
 audit       the log of who did what

@@ -22,18 +22,18 @@ RESTART_AFTER_S = 10
 SETTINGS: dict[str, Any] = {"auto_advance": True, "max_players": PLAYERS, "min_players": PLAYERS}
 
 
+@transaction.atomic
 def open_demo() -> None:
     """Create the demo league for players that are about to register, and delete the earlier one."""
-    with transaction.atomic():
-        old = League.objects.filter(pk=settings.LEAGUE_DEMO_ID, demo=True).first()
-        seq = 0
-        if old is not None:
-            seq = old.event_seq
-            registration.forget_players(league_id=old.pk)
-            old.delete()
-        opening.create_league(league_id=settings.LEAGUE_DEMO_ID, display_name="Demo", settings=SETTINGS, demo=True)
-        # A browser that showed the earlier demo ignores sequence numbers that it has seen: continue after them.
-        League.objects.filter(pk=settings.LEAGUE_DEMO_ID).update(event_seq=seq + 1)
+    old = League.objects.filter(pk=settings.LEAGUE_DEMO_ID, demo=True).first()
+    seq = 0
+    if old is not None:
+        seq = old.event_seq
+        registration.forget_players(league_id=old.pk)
+        old.delete()
+    opening.create_league(league_id=settings.LEAGUE_DEMO_ID, display_name="Demo", settings=SETTINGS, demo=True)
+    # A browser that showed the earlier demo ignores sequence numbers that it has seen: continue after them.
+    League.objects.filter(pk=settings.LEAGUE_DEMO_ID).update(event_seq=seq + 1)
 
 
 def start_or_restart(*, now: datetime) -> None:
@@ -60,18 +60,18 @@ def _has_rested(demo: League, now: datetime) -> bool:
     return demo.completed_at is not None and now - demo.completed_at >= timedelta(seconds=RESTART_AFTER_S)
 
 
+@transaction.atomic
 def _restart(demo: League) -> None:
     """Move the demo from COMPLETED to SCHEDULED with an empty table, and start round 1."""
-    with transaction.atomic():
-        if not League.objects.filter(pk=demo.pk, state=LeagueState.COMPLETED).update(
-            state=LeagueState.REGISTRATION, completed_at=None, started_at=None
-        ):
-            return
-        demo.rounds.all().delete()
-        demo.broadcasts.all().delete()
-        demo.events.all().delete()
-        League.objects.filter(pk=demo.pk).update(ledger_head="")
-        registration.bring_back(agent_ids=demo.agents.values_list("pk", flat=True))
-        record(demo.pk, EventKind.DEMO_AFRESH)
-        changed(demo.pk)
-        lifecycle.start_league(league_id=demo.pk)
+    if not League.objects.filter(pk=demo.pk, state=LeagueState.COMPLETED).update(
+        state=LeagueState.REGISTRATION, completed_at=None, started_at=None, advances=None
+    ):
+        return
+    demo.rounds.all().delete()
+    demo.broadcasts.all().delete()
+    demo.events.all().delete()
+    League.objects.filter(pk=demo.pk).update(ledger_head="")
+    registration.bring_back(agent_ids=demo.agents.values_list("pk", flat=True))
+    record(demo.pk, EventKind.DEMO_AFRESH)
+    changed(demo.pk)
+    lifecycle.start_league(league_id=demo.pk)

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
+from typing import Any
 
 from django.db import transaction
-from django.db.models import F
+from django.db.models import F, QuerySet
 from django.utils import timezone
 
 from agents_registry.models import Kind
 from agents_registry.registering import registration
 from league_sdk.ledger.kinds import EventKind
 from league_sdk.protocol.messages import MessageType
-from league_sdk.protocol.states import LeagueState, MatchState, RoundState
-from matches.league import outbox
+from league_sdk.protocol.states import OPEN, LeagueState, MatchState, RoundState
+from matches.league import absence, outbox
 from matches.league.effects import changed, record
 from matches.league.leagues import LEAGUE
 from matches.models import League, Match, Round
@@ -24,6 +25,8 @@ from matches.view.summaries import champions_of
 from storage.prepared import Prepared, swap
 
 _FINAL_FIELDS = ("rank", "tied_rank", "player_id", "display_name", "points")
+MAX_CORRECTED_ENDS = 5
+"""How often LEAGUE_COMPLETED is sent again, however often an instructor changes who has won; the table always is."""
 _UNFINISHED = Prepared(
     lambda *, round_id: Match.objects.filter(round_id=round_id).exclude(state=MatchState.FINISHED).only("pk")[:1],
     round_id=int,
@@ -50,16 +53,19 @@ def close_round_if_done(played: Round) -> bool:
         view = sight.public(league)
         tag = f"conv-{league.pk}-round-{played.number}"
         _tell_standings(view, conversation_id=f"{tag}-standings", round_number=played.number)
-        following = league.rounds.filter(number__gt=played.number).order_by("number").values_list("number", flat=True)
+        later = league.rounds.filter(number__gt=played.number).order_by("number")
+        next_round = later.values_list("number", flat=True).first()
         outbox.queue(
             league,
             MessageType.ROUND_COMPLETED,
             conversation_id=f"{tag}-complete",
             round_number=played.number,
             **queries.round_summary(played, hidden=view.frozen_after is not None),
-            next_round_id=following.first(),
+            next_round_id=next_round,
         )
         complete_if_done(league)
+        if next_round is not None:
+            absence.pause_if_absent(league, played)
         changed(league.pk)
     return True
 
@@ -69,7 +75,7 @@ def complete_if_done(league: League) -> None:
 
     A match of an earlier round that is played again delays the end: it may decide who is champion.
     """
-    if league.rounds.exclude(state=RoundState.COMPLETED).exists() or _is_open(league):
+    if league.rounds.exclude(state=RoundState.COMPLETED).exists() or _open_ones(league).exists():
         return
     now = timezone.now()
     running = League.objects.filter(pk=league.pk, state=LeagueState.RUNNING)
@@ -82,25 +88,48 @@ def complete_if_done(league: League) -> None:
         announce_end(league)
 
 
-def announce_end(league: League) -> None:
-    """Queue LEAGUE_COMPLETED for players and referees (ruling, section 4), and shut down players with no open match."""
+def announce_end(league: League, *, corrected: str = "") -> None:
+    """Queue LEAGUE_COMPLETED for players and referees (ruling, section 4), and shut down players with no open match.
+
+    Players that were taken out of the league get it, too: it may be the first that they hear of it.
+
+    Args:
+        corrected: if players have been told another champion, what makes the conversation_id of this message unique.
+    """
     view = sight.everything(league)
     outbox.queue(
         league,
         MessageType.LEAGUE_COMPLETED,
-        conversation_id=f"conv-{league.pk}-complete",
+        conversation_id=f"conv-{league.pk}-{corrected}complete",
         # The number of the last round: some agents expect a round in every message.
         round_number=league.rounds.count(),
         referees=outbox.referees_of(league),
+        to_retired=bool(corrected),
+        to_out=league.out,
         total_rounds=league.rounds.count(),
         total_matches=league.matches.count(),
         **champions_of(view.standings),
         final_standings=[{key: getattr(row, key) for key in _FINAL_FIELDS} for row in view.standings],
+        **queries.out_mark(view),
+        **({"corrected": True} if corrected else {}),
     )
     _retire(league)
 
 
-# Results in rounds that are over, by corrections and replays ------------------------------------
+def _announce_other_champion(view: View, *, tag: str) -> None:
+    """Queue LEAGUE_COMPLETED once more if others have won by now than it said last (ruling, section 14)."""
+    league = view.league
+    told = league.broadcasts.filter(message_type=MessageType.LEAGUE_COMPLETED).order_by("-pk")
+    last = told.first()
+    if last is None or told.count() > MAX_CORRECTED_ENDS or _open_ones(league).exists():
+        return
+    # Messages of earlier versions have no list of champions, and null for none.
+    winners = last.payload.get("champions", filter(None, [last.payload["champion"]]))
+    if {row["player_id"] for row in winners} != {row["player_id"] for row in champions_of(view.standings)["champions"]}:
+        announce_end(league, corrected=f"{tag}-")
+
+
+# Results in rounds that are over, by corrections and replays, and other points for them -----------
 
 
 def after_result(match: Match) -> None:
@@ -112,56 +141,72 @@ def after_result(match: Match) -> None:
         league = League.objects.get(pk=match.league_id)
         if league.state == LeagueState.COMPLETED:
             record(league.pk, EventKind.PLAYED_AGAIN, match_id=match.match_id, **_champions(league))
-        _send_table_again(league, tag=f"{match.match_id.lower()}-{match.attempt}")
+        _send_table_again(sight.public(league), tag=f"{match.match_id.lower()}-{match.attempt}")
         changed(league.pk)
 
 
-def after_correction(league: League, rounds: Iterable[Round], *, tag: str) -> None:
+def after_settings(league: League) -> None:
+    """Send the players of a league that is under way or over the table that its new points give.
+
+    Args:
+        league: its row, read after the change was recorded.
+    """
+    _send_table_again(sight.public(league), tag=f"settings-{league.event_seq}")
+
+
+@transaction.atomic
+def after_correction(after: View, rounds: Iterable[Round], *, tag: str, gone: Collection[str]) -> None:
     """Do what a correction of matches of these rounds leads to: close rounds, and send the players the new table.
 
     Args:
+        after: the view of everything after the correction; closing rounds does not change its table.
         tag: makes the conversation_id of the messages about this correction unique.
+        gone: the players that it took out of the league; they are told as well.
     """
-    with transaction.atomic():
-        for round_ in rounds:
-            close_round_if_done(round_)
-        league.refresh_from_db()
-        _send_table_again(league, tag=tag)
+    for round_ in rounds:
+        close_round_if_done(round_)
+    after.league.refresh_from_db()
+    _send_table_again(after, tag=tag, gone=gone)
 
 
-def _send_table_again(league: League, *, tag: str) -> None:
+def _send_table_again(view: View, *, tag: str, gone: Collection[str] = ()) -> None:
     """Queue LEAGUE_STANDINGS_UPDATE, or end the league if this result was the last one missing.
+
+    After the end LEAGUE_COMPLETED goes out again if somebody else is champion now.
 
     While the board is frozen nothing is queued: even the fact of an update would leak a hidden result.
     """
+    league = view.league
     was_over = league.state == LeagueState.COMPLETED
     complete_if_done(league)
     if league.frozen_seq is not None or league.state not in (LeagueState.RUNNING, LeagueState.COMPLETED):
         return
     if league.state == LeagueState.COMPLETED and not was_over:
         return
-    view = sight.public(league)
     current = view.moment.current
     _tell_standings(
         view,
         conversation_id=f"conv-{league.pk}-{tag}-standings",
         round_number=current.number if current is not None else None,
         to_retired=was_over,
+        to_out=gone,
     )
     if was_over:
         _retire(league)
+        _announce_other_champion(view, tag=tag)
 
 
-def _tell_standings(view: View, *, conversation_id: str, round_number: int | None, to_retired: bool = False) -> None:
+def _tell_standings(view: View, *, conversation_id: str, round_number: int | None, **receivers: Any) -> None:
     outbox.queue(
         view.league,
         MessageType.LEAGUE_STANDINGS_UPDATE,
         conversation_id=conversation_id,
         round_number=round_number,
-        to_retired=to_retired,
+        **receivers,
         standings=queries.standings_rows(view),
-        ledger_head=view.moment.head or None,
+        ledger_head=view.head or None,
         **queries.frozen_mark(view),
+        **queries.out_mark(view),
     )
 
 
@@ -169,13 +214,14 @@ def _champions(league: League) -> Champions:
     return champions_of(sight.everything(league).standings)
 
 
-def _is_open(league: League) -> bool:
-    return league.matches.exclude(state=MatchState.FINISHED).exists()
+def _open_ones(league: League) -> QuerySet[Match]:
+    # By their rounds, as in ``lifecycle.give_up_matches``. Matches that are PENDING are in rounds that are PENDING.
+    return Match.objects.filter(round__league=league, state__in=OPEN)
 
 
 def _retire(league: League) -> None:
-    """Shut the players down, except those that still have a match to play."""
-    unfinished = league.matches.exclude(state=MatchState.FINISHED).values_list("player_a_id", "player_b_id")
+    """Shut the players of a league whose rounds are over down, except those that still have a match to play."""
+    unfinished = _open_ones(league).values_list("player_a_id", "player_b_id")
     waiting = {pk for pair in unfinished for pk in pair}
     players = league.agents.filter(kind=Kind.PLAYER).exclude(pk__in=waiting)
     registration.retire(agent_ids=players.values_list("pk", flat=True))

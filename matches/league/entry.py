@@ -7,10 +7,13 @@ from itertools import count
 from typing import Any
 
 from django.conf import settings
+from django.core.exceptions import ValidationError
 from django.db import transaction
+from django.db.models import Q
 from django.utils.text import slugify
 from django.utils.translation import gettext as _
 
+from agents_registry.isolating import without_controls
 from agents_registry.models import Agent, Kind
 from agents_registry.names import lookalikes
 from agents_registry.registering import places, registration
@@ -27,6 +30,9 @@ from matches.league import leagues, losses, making, opening, refusing
 from matches.league.effects import changed, record
 from matches.league.errors import ActionRefused, Invalid
 from matches.models import League
+
+# A frozen board hides that its league has ended.
+_OVER = Q(league__state__in=(LeagueState.STOPPED, LeagueState.COMPLETED), league__frozen_seq__isnull=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,13 +66,24 @@ def id_from_name(name: str) -> str:
     return _free_id(slug) if slug else next_league_id()
 
 
+def id_for_new_name(name: str) -> str:
+    """As :func:`id_from_name`, for a form that was sent without an id.
+
+    Raises:
+        ValidationError: a league has this very name. A second click on the button of the form would open it twice.
+    """
+    if League.objects.filter(display_name=without_controls(name)).exists():
+        raise ValidationError(_("There is a league of this name already: choose another name, or an id for this one."))
+    return id_from_name(name)
+
+
 def is_promised() -> bool:
     """Whether a player waits in the lobby, where it was told the id of the next league."""
     return Agent.objects.filter(kind=Kind.PLAYER, league=None).exists()
 
 
 def _free_id(wanted_id: str) -> str:
-    used = {settings.LEAGUE_DEMO_ID, *League.objects.values_list("pk", flat=True)}
+    used = {settings.LEAGUE_DEMO_ID, *League.with_hidden.values_list("pk", flat=True)}
     if wanted_id not in used:
         return wanted_id
     return next(free for number in count(2) if (free := f"{wanted_id}_{number}") not in used)
@@ -134,7 +151,11 @@ def register_player(*, request: Request, named: str | None) -> Entry:
 
 def _register_player(request: Request, named: str | None) -> Entry:
     with transaction.atomic():
-        chosen = choose_league(named)
+        chosen, own = choose_league(named), _league_of_token(request)
+        if own is not None and chosen != own:
+            if named is not None and chosen is not None and _is_open(chosen):
+                return Entry(league_id=own.pk, reason=_REGISTERS_THERE_ONLY % {"league": own.pk}, legacy_code="L003")
+            chosen = own
         league = _locked(chosen) if chosen is not None else None
         known = registration.find_known(request, league.pk if league is not None else None)
         if league is None and known is None:
@@ -159,6 +180,21 @@ def _register_player(request: Request, named: str | None) -> Entry:
         return Entry(home or promised, agent=done.agent, auth_token=done.auth_token, proven=done.proven)
 
 
+_REGISTERS_THERE_ONLY = (
+    "This auth_token is that of a player of %(league)s, which is not over: it registers there only, at "
+    "/leagues/%(league)s/mcp. To bring another agent to this league, register it without an auth_token."
+)
+
+
+def _league_of_token(request: Request) -> League | None:
+    """The league, not over, of the player whose auth_token the request has (ruling, sections 2 and 8)."""
+    if not request.token:
+        return None
+    player = Agent.objects.filter(kind=Kind.PLAYER, tokens__sha256=tokens.digest(request.token), league__isnull=False)
+    found = player.exclude(_OVER).select_related("league").first()
+    return found.league if found is not None else None
+
+
 def _follow(agent: Agent, named: str | None) -> None:
     """Move a player out of the lobby if its league was opened while it registered."""
     league = choose_league(named)
@@ -168,14 +204,10 @@ def _follow(agent: Agent, named: str | None) -> None:
 
 def _find_in_a_league(request: Request) -> Agent | None:
     """The player of a league that registers again without naming it, as one that came into it from the lobby does."""
-    identity = {"endpoint_key": request.endpoint_key}
-    if request.has_inbox_only:
-        # A player without an address has only its name, which others may have: its token says which player it is.
-        identity = {"tokens__sha256": tokens.digest(request.token)}
     return (
-        Agent.objects.filter(kind=Kind.PLAYER, name=request.name, **identity)
+        Agent.objects.filter(kind=Kind.PLAYER, name=request.name, endpoint_key=request.endpoint_key)
         .filter(league__isnull=False, league__demo=False)
-        .exclude(league__state__in=(LeagueState.STOPPED, LeagueState.COMPLETED), league__frozen_seq__isnull=True)
+        .exclude(_OVER)
         .select_related("league")
         .order_by("-pk")
         .first()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from django.utils.translation import gettext as _
+
 from agents_registry.isolating import plain
 
 
@@ -20,6 +22,13 @@ class ActionRefused(Exception):
     def __init__(self, sentence: object) -> None:
         super().__init__(plain(sentence))
         self.sentence = str(sentence)
+
+
+class HasChanged(ActionRefused):
+    """The league has changed since the action was shown or prepared."""
+
+    def __init__(self) -> None:
+        super().__init__(_("The league has changed since this was shown: look again, then confirm."))
 
 
 class NotFound(ActionRefused):

@@ -14,6 +14,8 @@ from league_sdk.protocol.own_words import MAX_RAW_CHARS, clean_words
 from league_sdk.protocol.states import ResultStatus
 from matches.models import Match
 
+SILENT = frozenset({"E001", "E009"})
+"""The error codes of a player that did not answer: out of time, and no connection."""
 MAX_FAULTS = 10
 MAX_TRIES = 1000
 MAX_LIMIT_S = 86_400.0
@@ -23,8 +25,9 @@ _CAUSES = frozenset(Cause)
 def read_faults(value: object, *, status: str, winner: str | None, players: tuple[str, str]) -> list[dict[str, Any]]:
     """Read the faults of a result report, each with a cause; malformed ones are left out.
 
-    A student's referee may leave fields out. A missing cause is derived from the error code. In a technical loss a
-    player that did not win and has no fault gets one whose cause is the referee.
+    A student's referee may leave fields out. A missing cause is derived from the error code. Faults of whoever wins or
+    draws are dropped (ruling, section 9). In a technical loss a player that did not win and has no fault gets one whose
+    cause is the referee.
 
     Args:
         value: ``faults`` as reported.
@@ -33,10 +36,11 @@ def read_faults(value: object, *, status: str, winner: str | None, players: tupl
         players: the ids of PLAYER_A and PLAYER_B.
     """
     reported = value[:MAX_FAULTS] if isinstance(value, Sequence) and not isinstance(value, (str, bytes)) else []
-    faults = [_read(fault) for fault in reported if isinstance(fault, Mapping) and fault.get("player_id") in players]
+    losers = [player for player in players if player != winner and status != ResultStatus.DRAW]
+    faults = [_read(fault) for fault in reported if isinstance(fault, Mapping) and fault.get("player_id") in losers]
     if status == ResultStatus.TECHNICAL_LOSS:
-        blamed = {fault["player_id"] for fault in faults} | {winner}
-        faults += [_read({"player_id": player, "tries": 0}) for player in players if player not in blamed]
+        blamed = {fault["player_id"] for fault in faults}
+        faults += [_read({"player_id": player, "tries": 0}) for player in losers if player not in blamed]
     return faults
 
 
@@ -94,6 +98,8 @@ def not_called(player: Agent) -> dict[str, Any]:
 def _last_cause(player: Agent) -> Cause:
     # Filter by the time, not by the state FINISHED, for which SQLite would scan all matches ever played.
     played = Match.objects.filter(Q(player_a=player) | Q(player_b=player), finished_at__isnull=False)
+    # What a student's referee said of the player holds for that match only.
+    played = played.exclude(referee__site_key=False)
     for faults in played.exclude(faults=[]).order_by("-finished_at", "-pk").values_list("faults", flat=True)[:20]:
         own = [fault for fault in faults if fault.get("player_id") == player.code]
         if own and own[-1].get("cause") in _CAUSES:

@@ -20,6 +20,7 @@ from matches.view import queries, sight, summaries
 _OVER = (LeagueState.COMPLETED, LeagueState.STOPPED)
 
 
+@transaction.atomic
 def plan(*, league_id: str, from_round: int | None) -> None:
     """Choose the first round whose results the public will not see; None cancels the freeze.
 
@@ -29,16 +30,15 @@ def plan(*, league_id: str, from_round: int | None) -> None:
         NotFound: no such league.
         ActionRefused: the board is frozen already, the league is over, or that round has begun.
     """
-    with transaction.atomic():
-        league = get_league(league_id)
-        if league.frozen_seq is not None:
-            raise ActionRefused(_("The board of %(league)s is frozen already.") % named(league))
-        if league.state in _OVER:
-            raise ActionRefused(_("%(league)s is over: there is nothing to freeze.") % named(league))
-        if from_round is not None:
-            _refuse_round(league, from_round)
-        League.objects.filter(pk=league.pk).update(freeze_from=from_round)
-        changed(league.pk)
+    league = get_league(league_id)
+    if league.frozen_seq is not None:
+        raise ActionRefused(_("The board of %(league)s is frozen already.") % named(league))
+    if league.state in _OVER:
+        raise ActionRefused(_("%(league)s is over: there is nothing to freeze.") % named(league))
+    if from_round is not None:
+        _refuse_round(league, from_round)
+    League.objects.filter(pk=league.pk).update(freeze_from=from_round)
+    changed(league.pk)
 
 
 def _refuse_round(league: League, from_round: int) -> None:
@@ -85,6 +85,7 @@ def begin_before(league: League, number: int) -> None:
     League.objects.filter(pk=league.pk).update(frozen_seq=league.frozen_seq, frozen=league.frozen, unveiled=0)
 
 
+@transaction.atomic
 def unveil(*, league_id: str) -> int:
     """Show one more place of the final table, from the last place up; the first place ends the freeze.
 
@@ -93,42 +94,41 @@ def unveil(*, league_id: str) -> int:
     Raises:
         ActionRefused: the board is not frozen, the league is not over, or somebody else has just unveiled a place.
     """
-    with transaction.atomic():
-        league = _frozen(league_id)
-        if league.state not in _OVER:
-            raise ActionRefused(
-                _("%(league)s is not over: places are unveiled when all rounds are played.") % named(league)
-            )
-        place = len(sight.everything(league).standings) - league.unveiled
-        if place <= 1:
-            lift(league_id=league_id)
-            return 1
-        same = League.objects.filter(pk=league.pk, unveiled=league.unveiled, frozen_seq=league.frozen_seq)
-        moved = same.update(unveiled=F("unveiled") + 1)
-        if not moved:
-            raise ActionRefused(_("Someone else has just unveiled a place: look again."))
-        record(league.pk, EventKind.PLACE_UNVEILED, place=place)
-        changed(league.pk)
-        return place
+    league = _frozen(league_id)
+    if league.state not in _OVER:
+        raise ActionRefused(
+            _("%(league)s is not over: places are unveiled when all rounds are played.") % named(league)
+        )
+    place = len(sight.everything(league).standings) - league.unveiled
+    if place <= 1:
+        lift(league_id=league_id)
+        return 1
+    same = League.objects.filter(pk=league.pk, unveiled=league.unveiled, frozen_seq=league.frozen_seq)
+    moved = same.update(unveiled=F("unveiled") + 1)
+    if not moved:
+        raise ActionRefused(_("Someone else has just unveiled a place: look again."))
+    record(league.pk, EventKind.PLACE_UNVEILED, place=place)
+    changed(league.pk)
+    return place
 
 
+@transaction.atomic
 def lift(*, league_id: str) -> None:
     """End the freeze at once. If the league is COMPLETED, LEAGUE_COMPLETED is queued now.
 
     Raises:
         ActionRefused: the board is not frozen.
     """
-    with transaction.atomic():
-        league = _frozen(league_id)
-        frozen = League.objects.filter(pk=league.pk, frozen_seq=league.frozen_seq)
-        if not frozen.update(frozen_seq=None, frozen={}, freeze_from=None, unveiled=0):
-            raise ActionRefused(_("The board of %(league)s is not frozen.") % named(league))
-        record(league.pk, EventKind.UNVEILED)
-        # Read it again: it may have ended since, and while the board was frozen no agent was told.
-        league = get_league(league_id)
-        if league.state == LeagueState.COMPLETED:
-            endings.announce_end(league)
-        changed(league.pk)
+    league = _frozen(league_id)
+    frozen = League.objects.filter(pk=league.pk, frozen_seq=league.frozen_seq)
+    if not frozen.update(frozen_seq=None, frozen={}, freeze_from=None, unveiled=0):
+        raise ActionRefused(_("The board of %(league)s is not frozen.") % named(league))
+    record(league.pk, EventKind.UNVEILED)
+    # Read it again: it may have ended since, and while the board was frozen no agent was told.
+    league = get_league(league_id)
+    if league.state == LeagueState.COMPLETED:
+        endings.announce_end(league)
+    changed(league.pk)
 
 
 def _frozen(league_id: str) -> League:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from django.conf import settings
 from django.utils.translation import gettext as _
 
 from agents_registry.isolating import isolated
@@ -27,6 +28,21 @@ def get_league(league_id: str) -> League:
     if league is None:
         raise NotFound(_("There is no league %(id)s.") % {"id": league_id})
     return league
+
+
+def refuse_taken(league_id: str) -> None:
+    """Refuse the id of a league that is here, or whose rows are still being deleted.
+
+    Raises:
+        ActionRefused: with what to do.
+    """
+    taken = League.with_hidden.filter(pk=league_id).first()
+    if taken is None:
+        return
+    sentence = _("A league with the id %(id)s exists already: choose another id.")
+    if taken.remove_at is not None:
+        sentence = _("The league %(id)s is being deleted or imported: wait until that is done, or choose another id.")
+    raise ActionRefused(sentence % {"id": isolated(league_id)})
 
 
 def find_match(league_id: str, match_id: str) -> Match:
@@ -80,3 +96,13 @@ def refuse_paused(league: League) -> None:
     """
     if league.paused:
         raise ActionRefused(_("%(league)s is paused: resume it first.") % named(league))
+
+
+def refuse_demo(league: League) -> None:
+    """Refuse an action that only a league of people allows.
+
+    Raises:
+        ActionRefused: it is the demo.
+    """
+    if league.demo or league.pk == settings.LEAGUE_DEMO_ID:
+        raise ActionRefused(_("The demo league has players of its own: choose another league."))

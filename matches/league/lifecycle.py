@@ -15,11 +15,11 @@ from agents_registry.models import Agent, Kind
 from agents_registry.registering import registration
 from league_sdk.ledger.kinds import EventKind
 from league_sdk.protocol.messages import MessageType
-from league_sdk.protocol.states import LEAGUE_ARROWS, AgentState, LeagueState, MatchState, RoundState
+from league_sdk.protocol.states import LEAGUE_ARROWS, OPEN, AgentState, LeagueState, MatchState, RoundState
 from league_sdk.rules.draws import commitment
 from league_sdk.rules.registry import get_game
 from matches.formats.round_robin import matches_of
-from matches.league import endings, freeze, making, opening, outbox, results, sealing
+from matches.league import absence, endings, freeze, making, opening, outbox, results, sealing
 from matches.league.effects import changed, record
 from matches.league.errors import ActionRefused
 from matches.league.leagues import get_league, move, named, refuse_over, refuse_paused
@@ -38,7 +38,7 @@ def start_league(*, league_id: str, auto_advance: bool | None = None) -> League:
     due at once: the round starts when the last piece is written.
 
     Args:
-        auto_advance: when given, becomes the league's setting.
+        auto_advance: when given, whether the rounds follow each other from now on, whatever the setting says.
 
     Raises:
         ActionRefused: with what to do; nothing is changed then.
@@ -47,9 +47,7 @@ def start_league(*, league_id: str, auto_advance: bool | None = None) -> League:
         # On SQLite no heartbeat is stored while this transaction writes: compare heartbeats with its beginning.
         begun = timezone.now()
         league = get_league(league_id)
-        if auto_advance is not None:
-            league.settings = league.settings | {"auto_advance": auto_advance}
-            League.objects.filter(pk=league.pk).update(settings=league.settings)
+        advances = {} if auto_advance is None else {"advances": auto_advance}
         if league.state == LeagueState.REGISTRATION:
             if not making.is_being_made(league):
                 if matches_of(league.agents.filter(kind=Kind.PLAYER).count()) > making.MAX_MATCHES_AT_ONCE:
@@ -58,37 +56,54 @@ def start_league(*, league_id: str, auto_advance: bool | None = None) -> League:
                     _referees_or_refuse(league, begun)
                 league = opening.close_registration(league_id=league_id)
             if making.is_being_made(league):
-                League.objects.filter(pk=league.pk).update(starts_at=begun, starts_all=False)
+                League.objects.filter(pk=league.pk).update(starts_at=begun, starts_all=False, **advances)
                 changed(league.pk)
                 return get_league(league_id)
         start_round(league_id=league_id, alive_at=begun)
+        if advances:
+            # Lock the round before its league, as when a round follows by itself: the two could deadlock.
+            League.objects.filter(pk=league.pk).update(**advances)
         return get_league(league_id)
 
 
-def run_all(*, league_id: str) -> League:
-    """Turn auto_advance on, and start the next round if none is running."""
+def run_all(*, league_id: str, on: bool = True) -> League:
+    """Let the rounds of this league follow each other from now on, and start the next one if none is running.
+
+    This is a state of the league, not its setting ``auto_advance``: no clone, season or export carries it.
+
+    Args:
+        on: False for the opposite, whatever the setting says: no further round follows; one that is on goes on.
+
+    Raises:
+        ActionRefused: it is over, or nothing can be started now.
+    """
     with transaction.atomic():
         league = get_league(league_id)
         active = league.rounds.filter(state__in=[RoundState.ANNOUNCING, RoundState.RUNNING]).exists()
-        if not active or league.paused:
+        if on and (not active or league.paused):
             return start_league(league_id=league_id, auto_advance=True)
-        League.objects.filter(pk=league.pk).update(settings=league.settings | {"auto_advance": True})
-        record(league.pk, EventKind.AUTO_ADVANCE_ON)
+        refuse_over(league)
+        League.objects.filter(pk=league.pk).update(advances=on)
+        record(league.pk, EventKind.AUTO_ADVANCE_ON if on else EventKind.AUTO_ADVANCE_OFF)
         changed(league.pk)
         return get_league(league_id)
 
 
-def start_round(*, league_id: str, alive_at: datetime | None = None) -> Round:
+def start_round(*, league_id: str, alive_at: datetime | None = None, by_itself: bool = False) -> Round:
     """PENDING to ANNOUNCING: matches get referees, ROUND_ANNOUNCEMENT goes out (ruling, sections 3 and 6).
 
     Args:
         alive_at: when the referees must have been alive; None for now.
+        by_itself: it follows the round before; else the start ends a pause of the league's own (``absence``).
 
     Raises:
         ActionRefused: with what to do.
     """
     with transaction.atomic():
         league = get_league(league_id)
+        if not by_itself and absence.own_pause(league) is not None:
+            league = resume(league_id=league_id)
+        refuse_paused(league)
         _refuse_start(league)
         referees = _referees_or_refuse(league, alive_at)
         next_round = _next_round(league)
@@ -132,16 +147,17 @@ def refuse_start(league: League) -> None:
     Raises:
         ActionRefused: with what to do.
     """
-    if league.state == LeagueState.REGISTRATION:
+    is_open = league.state == LeagueState.REGISTRATION
+    if is_open:
         if making.is_being_made(league):
             return
         opening.refuse_close(league)
+    if absence.own_pause(league) is None:
         refuse_paused(league)
-        _referees_or_refuse(league, None)
-        return
-    _refuse_start(league)
+    if not is_open:
+        _refuse_start(league)
+        _next_round(league)
     _referees_or_refuse(league, None)
-    _next_round(league)
 
 
 def _next_round(league: League) -> Round:
@@ -165,7 +181,6 @@ def _referees_or_refuse(league: League, alive_at: datetime | None) -> list[Agent
 
 
 def _refuse_start(league: League) -> None:
-    refuse_paused(league)
     making.refuse_while_being_made(league)
     if league.state == LeagueState.REGISTRATION:
         raise ActionRefused(_("%(league)s has no schedule yet: close registration first.") % named(league))
@@ -270,28 +285,50 @@ def stop(*, league_id: str) -> League:
     """End a league for good; open matches are not played, and their referees are told so.
 
     Raises:
-        ActionRefused: it is stopped already, its schedule is being made, or a result is being told to its players.
+        ActionRefused: it is stopped already, its schedule is being made, a result is being told to its players, or
+            matches have just become due.
     """
     with transaction.atomic():
         league = get_league(league_id)
         making.refuse_while_being_made(league)
-        # Lock matches before their league, as every report does: the other order would deadlock.
-        open_ones = Match.objects.filter(league=league).exclude(state=MatchState.FINISHED)
-        for match in open_ones.select_for_update(no_key=True).order_by("pk").only("match_id", "state", "seal"):
-            # The demo stops at once for a real league, even while a result is being told.
-            if not league.demo:
-                sealing.refuse_sealed(match)
+        # The demo stops at once for a real league, even while a result is being told.
+        give_up_matches(league, even_sealed=league.demo)
         sources = [state for state, targets in LEAGUE_ARROWS.items() if LeagueState.STOPPED in targets]
         unfinished = League.objects.filter(pk=league_id, state__in=sources)
         ended = league.completed_at or timezone.now()
         if not unfinished.update(state=LeagueState.STOPPED, completed_at=ended, paused=False, **_NO_PLAN):
             raise ActionRefused(_("%(league)s is stopped already.") % named(league))
-        open_ones.update(state=MatchState.PENDING, lease_until=None, held_at=None, seal=None)
-        Round.objects.filter(league=league, state__in=[RoundState.ANNOUNCING, RoundState.RUNNING]).update(
-            state=RoundState.PENDING
-        )
+        # This has locked the league's row: a start or a replay that came meanwhile (PostgreSQL) has committed by now.
+        if Match.objects.filter(round__league=league, state__in=OPEN).exists():
+            raise ActionRefused(_("%(league)s has just changed: look again.") % named(league))
         registration.retire(agent_ids=league.agents.filter(kind=Kind.PLAYER).values_list("pk", flat=True))
         outbox.drop_all(league_id)
         record(league_id, EventKind.LEAGUE_STOPPED)
         changed(league_id)
         return get_league(league_id)
+
+
+def give_up_matches(league: League, *, even_sealed: bool) -> None:
+    """No match that was due or in play is played any more, and no round is on. Call inside a transaction.
+
+    Matches of rounds to come stay as they are: nobody plays them in a league that is over, and in a large league they
+    are millions.
+
+    Args:
+        even_sealed: also matches whose result is being told to their players.
+
+    Raises:
+        ActionRefused: a result is being told.
+    """
+    # Lock matches before their league, as every report does: the other order would deadlock. By their rounds, as the
+    # index of rounds has the states, too: by league, the database would look at every match to come.
+    open_ones = Match.objects.filter(round__league=league, state__in=OPEN).order_by("pk")
+    locked = open_ones.select_for_update(no_key=True, of=("self",)).only("match_id", "state", "seal")
+    for match in locked:
+        if not even_sealed:
+            sealing.refuse_sealed(match)
+    given_up = {"state": MatchState.PENDING, "lease_until": None, "held_at": None, "seal": None}
+    swap(Match, given_up, pk=[match.pk for match in locked])
+    Round.objects.filter(league=league, state__in=[RoundState.ANNOUNCING, RoundState.RUNNING]).update(
+        state=RoundState.PENDING
+    )

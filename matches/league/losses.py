@@ -37,8 +37,9 @@ class UntakenStart:
         lease_until: the end of the match's lease when the start was sent. If the match has a later lease, its referee
             has reported progress, or another conductor has sent a start again: then this outcome is outdated.
         problem: the reason; a text if a library or the operating system worded it.
-        refused: the referee answered with an error. This counts as a lost attempt, so that a match that no referee
-            can take is HELD in the end. A start that did not reach the referee does not count.
+        counts: it is a lost attempt, so that a match that no referee can take is HELD in the end: the referee answered
+            with an error, or could not be reached. For a referee of the site not if it is busy or has just registered
+            again.
         cause: LEAGUE when we could not even call the referee.
     """
 
@@ -46,7 +47,7 @@ class UntakenStart:
     attempt: int
     lease_until: datetime | None
     problem: Note | str
-    refused: bool = False
+    counts: bool = False
     cause: Cause = Cause.REFEREE
 
 
@@ -62,13 +63,15 @@ def lose_attempt(
         matches: the matches; those not in play are left alone.
         why: the reason, for the record; everybody reads it without what it quotes.
         cause: whose side failed, REFEREE or LEAGUE; never a player's.
-        counts: false if the referee handed the match back without having failed.
+        counts: false if a referee of the site handed the match back without having failed. An attempt that a student's
+            referee gives back counts whatever it says, and counts for that referee, too (ruling, section 9).
 
     Returns how many matches changed.
     """
     now = timezone.now()
     lost = 0
     with transaction.atomic():
+        strangers = registration.lock_students_referees(matches.values("referee_id"))
         # Lock all of them first and by primary key, as a correction does, or the two could deadlock. The query reads
         # them again after waiting for the locks: a lease that had run out may have been renewed.
         in_play = matches.filter(state__in=IN_PLAY).select_related("referee", "league", "round", "player_a", "player_b")
@@ -76,20 +79,26 @@ def lose_attempt(
             if match.seal is not None:
                 lost += _lose_sealed(match, match.seal, why=why, cause=cause, now=now)
                 continue
-            held = counts and match.lost_attempts + 1 >= MAX_LOST_ATTEMPTS
+            of_stranger = match.referee_id in strangers
+            counted = counts or (of_stranger and cause is Cause.REFEREE)
+            held = counted and match.lost_attempts + 1 >= MAX_LOST_ATTEMPTS
             state = MatchState.HELD if held else MatchState.READY
             moved = Match.objects.filter(pk=match.pk, state__in=IN_PLAY, attempt=match.attempt).update(
                 state=state,
-                lost_attempts=F("lost_attempts") + (1 if counts else 0),
+                lost_attempts=F("lost_attempts") + (1 if counted else 0),
                 lease_until=None,
                 held_at=now if held else None,
                 locked_in=[],
+                # The next referee does not invite again whom it takes for joined.
+                joined=[] if of_stranger else match.joined,
                 view={},
                 lifecycle=[*match.lifecycle, lifecycle_step(state, now)],
             )
             if not moved:
                 continue
             lost += 1
+            if counted and of_stranger and match.referee_id is not None:
+                registration.count_lost_match(agent_id=match.referee_id)
             _record_loss(EventKind.MATCH_HELD if held else EventKind.ATTEMPT_LOST, match, why, cause)
     return lost
 
@@ -134,23 +143,23 @@ def expect_again(*, names: Collection[str]) -> int:
 
     Returns how many matches were taken back.
     """
-    own_referees = Agent.objects.filter(kind=Kind.REFEREE, league__isnull=True, name__in=names)
+    own_referees = Agent.objects.filter(kind=Kind.REFEREE, site_key=True, league__isnull=True, name__in=names)
     with transaction.atomic():
         registration.expect_again(names=names)
         matches = Match.objects.filter(referee__in=own_referees)
         return lose_attempt(matches=matches, why=note(Code.SITE_RESTARTED), counts=False, cause=Cause.LEAGUE)
 
 
+@transaction.atomic
 def undeliverable(start: UntakenStart) -> None:
     """Suspend a referee that did not take start_match, and take the match from it."""
-    with transaction.atomic():
-        lost = Match.objects.filter(pk=start.match_pk, attempt=start.attempt, lease_until=start.lease_until)
-        match = lost.filter(state__in=IN_PLAY).first()
-        if match is None:
-            return
-        if match.referee_id is not None:
-            registration.suspend_referee(agent_id=match.referee_id, problem=str(start.problem))
-        lose_attempt(matches=lost, why=start.problem, counts=start.refused, cause=start.cause)
+    lost = Match.objects.filter(pk=start.match_pk, attempt=start.attempt, lease_until=start.lease_until)
+    match = lost.filter(state__in=IN_PLAY).first()
+    if match is None:
+        return
+    if match.referee_id is not None:
+        registration.suspend_referee(agent_id=match.referee_id, problem=str(start.problem))
+    lose_attempt(matches=lost, why=start.problem, counts=start.counts, cause=start.cause)
 
 
 def expire_leases(*, now: datetime) -> int:
@@ -165,7 +174,11 @@ def expire_leases(*, now: datetime) -> int:
             # Lock the referee's row before its matches, as its own reports do.
             if referee_id is not None:
                 registration.suspend_referee(agent_id=referee_id, problem="no sign of life")
-            lost_here = lose_attempt(matches=late.filter(referee_id=referee_id), why=note(Code.NO_SIGN_OF_LIFE))
+            of_referee = late.filter(referee_id=referee_id)
+            # A student's referee may be alive, and have had all the time that a match may take.
+            ours = of_referee.filter(referee__site_key=True).exists()
+            why = note(Code.NO_SIGN_OF_LIFE if ours else Code.NO_RESULT_IN_TIME)
+            lost_here = lose_attempt(matches=of_referee, why=why)
             # Roll the suspension back if a heartbeat came in the last moment.
             transaction.set_rollback(not lost_here)
         lost += lost_here

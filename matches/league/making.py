@@ -13,6 +13,7 @@ piece is written the league stays in REGISTRATION, takes no players (:func:`is_o
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import ceil
 from typing import Any
 
 from django.db import transaction
@@ -28,6 +29,7 @@ from matches.league.errors import ActionRefused
 from matches.league.leagues import move, named
 from matches.models import League, Match, Round
 from matches.view import sight
+from storage.inside import delete_rows
 from storage.prepared import Prepared, insert
 
 MAX_MATCHES_AT_ONCE = 10_000
@@ -73,18 +75,17 @@ def record_schedule(league: League, players: Sequence[Agent]) -> None:
         players=len(players),
         rounds=league.rounds.count(),
         names={player.code: player.display_name for player in players},
+        renamed_by_events=True,
         **terms(league),
     )
 
 
-def write_round(league: League, seats: Sequence[int], number: int) -> int:
+def write_round(league: League, seats: Sequence[int], number: int) -> None:
     """Write one round with its matches; call inside a transaction.
 
     Args:
         seats: the players' primary keys, in the order of the schedule.
         number: the number of the round, from 1.
-
-    Returns how many matches it has.
     """
     plan = planned_round(len(seats), number)
     made = Round.objects.create(league=league, number=number, bye_id=seats[plan.bye] if plan.bye is not None else None)
@@ -96,7 +97,6 @@ def write_round(league: League, seats: Sequence[int], number: int) -> int:
         for pairing in plan.pairings
     ]
     insert(Match, names, [list(row.values()) for row in rows])
-    return len(rows)
 
 
 def write_pieces() -> bool:
@@ -113,34 +113,39 @@ def write_pieces() -> bool:
 def write_piece(*, league_id: str) -> None:
     """Write the next rounds of a schedule that is being made; after the last round the league is SCHEDULED.
 
-    One transaction. It does nothing when the schedule is complete, so two conductors may call it at once.
+    One transaction. It does nothing when the schedule is complete, or another conductor has just written the same.
+    What takes long to read is read before the transaction, so that it holds SQLite's lock for the writing alone.
     """
+    league = League.objects.filter(pk=league_id).first()
+    if league is None or not is_being_made(league):
+        return
+    seats, number = _seats(league), league.rounds.count()
+    if seats is None or number != league.rounds.aggregate(last=Max("number"))["last"]:
+        _start_over(league)
+        return
+    last, per_round = rounds_of(len(seats)), len(seats) // 2
+    if number == last and league.matches.count() != matches_of(len(seats)):
+        _start_over(league)
+        return
     with transaction.atomic():
         league = League.objects.select_for_update(no_key=True).filter(pk=league_id).first()
-        if league is None or not is_being_made(league):
+        if league is None or not is_being_made(league) or league.rounds.count() != number:
             return
-        seats = _seats(league)
-        number = league.rounds.count()
-        if seats is None or number != league.rounds.aggregate(last=Max("number"))["last"]:
-            _start_over(league)
-            return
-        last, written = rounds_of(len(seats)), 0
-        while number < last and written < MATCHES_PER_PIECE:
-            number += 1
-            written += write_round(league, seats, number)
+        for following in range(number + 1, min(number + ceil(MATCHES_PER_PIECE / per_round), last) + 1):
+            write_round(league, seats, following)
         if number == last:
-            if league.matches.count() != matches_of(len(seats)):
-                _start_over(league)
-                return
             move(league, LeagueState.REGISTRATION, LeagueState.SCHEDULED)
             record_schedule(league, list(Agent.objects.filter(pk__in=seats)))
             changed(league_id)
 
 
 def _start_over(league: League) -> None:
-    """Delete the rounds, so that registration is open again: somebody deleted rows of the schedule by hand."""
-    league.rounds.all().delete()
-    changed(league.pk)
+    """Delete the next matches, then the rounds: registration is open again, as rows were deleted by hand."""
+    matches = list(league.matches.values_list("pk", flat=True)[:MATCHES_PER_PIECE])
+    delete_rows(Match, matches)
+    if not matches:
+        league.rounds.all().delete()
+        changed(league.pk)
 
 
 def _seats(league: League) -> list[int] | None:

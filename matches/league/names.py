@@ -1,18 +1,47 @@
-"""Let names in that look like another's, or keep them out (decision 16)."""
+"""Rename a player; let names in that look like another's, or keep them out (decision 16)."""
 
 from __future__ import annotations
+
+from collections.abc import Collection
 
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from agents_registry.models import Agent, NameRefused
+from agents_registry.models import Agent, Kind, NameRefused
 from agents_registry.names import lookalikes
 from agents_registry.names.skeletons import skeletons
+from agents_registry.registering import registration
+from league_sdk.ledger.kinds import EventKind
 from matches.league import opening
-from matches.league.effects import changed
+from matches.league.effects import changed, record, shown
 from matches.league.errors import NotFound
 from matches.league.leagues import get_league
 from matches.models import League
+
+
+def edit_agent(*, agent: Agent, changed: Collection[str] = registration.EDITED) -> None:
+    """Write what the instructor edited of an agent; a new name of a player is a public event of its league.
+
+    Changes: the agent's row; an event, if the player of a league has another name than before (ruling, section 12).
+
+    Args:
+        agent: the agent with its new name, owner, trust and readmission.
+        changed: the names of those that were edited; the others stay as they are.
+
+    Raises:
+        NotFound: somebody has deleted the agent.
+    """
+    with transaction.atomic():
+        # Locked, so that the events of two renamings stand in the order in which the names were written.
+        stored = Agent.objects.select_for_update(no_key=True).filter(pk=agent.pk).first()
+        if stored is None:
+            raise NotFound(_("This agent is gone already: look again."))
+        before = stored.display_name
+        registration.save_from_admin(agent, changed)
+        is_renamed = "display_name" in changed and agent.display_name != before
+        if is_renamed and agent.kind == Kind.PLAYER and agent.league_id is not None:
+            record(agent.league_id, EventKind.PLAYER_RENAMED, player_id=agent.code, name=agent.display_name)
+            shown(agent.league_id)
 
 
 def find_refused(*, league_id: str, number: int) -> NameRefused:
@@ -45,7 +74,7 @@ def let_in(*, league_id: str, number: int) -> bool:
     """
     with transaction.atomic():
         name = find_refused(league_id=get_league(league_id).pk, number=number)
-        lookalikes.let_in(refused_id=name.pk)
+        NameRefused.objects.filter(pk=name.pk).update(let_in=True)
         changed(league_id)
         waits = Agent.objects.filter(
             league__isnull=True, kind=name.kind, name=name.name, endpoint_key=name.endpoint_key
@@ -66,7 +95,7 @@ def put_aside(*, league_id: str, number: int) -> None:
         NotFound: the name is not waiting any more.
     """
     with transaction.atomic():
-        lookalikes.put_aside(refused_id=find_refused(league_id=league_id, number=number).pk)
+        find_refused(league_id=league_id, number=number).delete()
         changed(league_id)
 
 

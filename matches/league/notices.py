@@ -18,6 +18,7 @@ from matches.models import Event, Notice
 from matches.models.desk import MAX_NOTICE_CHARS, MAX_USER_CHARS
 
 
+@transaction.atomic
 def say(*, league_id: str, text: str, by: str, player_id: str = "") -> Notice:
     """Announce something to everybody, or to the owner of one player.
 
@@ -34,21 +35,21 @@ def say(*, league_id: str, text: str, by: str, player_id: str = "") -> Notice:
         Invalid: the text cannot be used, or there is no such player.
         ActionRefused: it is the demo league.
     """
-    with transaction.atomic():
-        league = get_league(league_id)
-        if league.demo:
-            raise ActionRefused(_("The demo league runs by itself: say it in another league."))
-        agent = _player(league_id, player_id) if player_id else None
-        now = timezone.now()
-        notice = Notice.objects.create(
-            league=league, agent=agent, text=_checked(text), made_by=by[:MAX_USER_CHARS], made_at=now
-        )
-        if agent is None:
-            record(league.pk, EventKind.NOTICE, text=notice.text, said=now.isoformat())
-        shown(league.pk)
-        return notice
+    league = get_league(league_id)
+    if league.demo:
+        raise ActionRefused(_("The demo league runs by itself: say it in another league."))
+    agent = _player(league_id, player_id) if player_id else None
+    now = timezone.now()
+    notice = Notice.objects.create(
+        league=league, agent=agent, text=_checked(text), made_by=by[:MAX_USER_CHARS], made_at=now
+    )
+    if agent is None:
+        record(league.pk, EventKind.NOTICE, text=notice.text, said=now.isoformat())
+    shown(league.pk)
+    return notice
 
 
+@transaction.atomic
 def withdraw(*, league_id: str, number: int) -> Notice:
     """Withdraw a notice: it is not shown any more, not even in the feed.
 
@@ -61,25 +62,24 @@ def withdraw(*, league_id: str, number: int) -> Notice:
         NotFound: no such notice in this league.
         ActionRefused: it was withdrawn before.
     """
-    with transaction.atomic():
-        notice = Notice.objects.filter(league_id=league_id, pk=number).first()
-        if notice is None:
-            raise NotFound(_("There is no such notice in this league."))
-        moved = Notice.objects.filter(pk=number, withdrawn_at__isnull=True).update(withdrawn_at=timezone.now())
-        if not moved:
-            raise ActionRefused(_("This notice has been withdrawn already."))
-        if notice.agent_id is None:
-            made_at = notice.made_at.isoformat()
-            events = Event.objects.filter(league_id=league_id, kind=EventKind.NOTICE, data__said=made_at)
-            for event in events:
-                # Keep the hash of the text instead of its salt: the chain still verifies, and no text can be guessed.
-                private_hash = chain.hash_private(event.salt, event.kind, event.data)
-                Event.objects.filter(pk=event.pk).update(
-                    kind=EventKind.NOTICE_WITHDRAWN, data={"said": made_at}, salt=private_hash
-                )
-        shown(league_id)
-        notice.refresh_from_db()
-        return notice
+    notice = get_league(league_id).notices.filter(pk=number).first()
+    if notice is None:
+        raise NotFound(_("There is no such notice in this league."))
+    moved = Notice.objects.filter(pk=number, withdrawn_at__isnull=True).update(withdrawn_at=timezone.now())
+    if not moved:
+        raise ActionRefused(_("This notice has been withdrawn already."))
+    if notice.agent_id is None:
+        made_at = notice.made_at.isoformat()
+        events = Event.objects.filter(league_id=league_id, kind=EventKind.NOTICE, data__said=made_at)
+        for event in events:
+            # Keep the hash of the text instead of its salt: the chain still verifies, and no text can be guessed.
+            private_hash = chain.hash_private(event.salt, event.kind, event.data)
+            Event.objects.filter(pk=event.pk).update(
+                kind=EventKind.NOTICE_WITHDRAWN, data={"said": made_at}, salt=private_hash
+            )
+    shown(league_id)
+    notice.refresh_from_db()
+    return notice
 
 
 def _checked(text: object) -> str:

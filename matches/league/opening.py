@@ -23,10 +23,10 @@ from league_sdk.protocol.league_settings import LeagueSettings
 from league_sdk.protocol.states import LeagueState
 from league_sdk.protocol.transcript import is_storable
 from matches.formats.round_robin import matches_of, rounds_of
-from matches.league import making
+from matches.league import endings, making
 from matches.league.effects import changed, record
 from matches.league.errors import ActionRefused, Invalid
-from matches.league.leagues import get_league, move, named, refuse_over
+from matches.league.leagues import get_league, move, named, refuse_over, refuse_taken
 from matches.models import League
 from matches.view import readiness
 from matches.view.offered import offered_games
@@ -130,20 +130,23 @@ def _insert(league: League) -> None:
         with transaction.atomic():
             league.save(force_insert=True)
     except IntegrityError:
-        raise ActionRefused(
-            _("A league with the id %(id)s exists already: choose another id.") % {"id": league.pk}
-        ) from None
+        refuse_taken(league.pk)
+        raise
 
 
-def _take_in(league: League, only: int | None = None) -> int:
+def _take_in(league: League, only: int | None = None, after: int = 0) -> int | None:
+    """Take some players in; returns after which primary key the next ones are, None if there are none."""
     # Players in the lobby have shown no code.
     if league.demo or league.rules.registration_code or roster.exists(league.pk):
-        return 0
+        return None
     room = league.rules.max_players
-    joined = places.join_league(league_id=league.pk, game_type=league.game_type, room=room, only=only)
+    joined, last = places.join_league(
+        league_id=league.pk, game_type=league.game_type, room=room, only=only, after=after
+    )
     if joined:
         record(league.pk, EventKind.LOBBY_JOINED, players=joined)
-    return joined
+        changed(league.pk)
+    return last
 
 
 def take_in(*, league_id: str, only: int | None = None) -> None:
@@ -155,33 +158,43 @@ def take_in(*, league_id: str, only: int | None = None) -> None:
     Args:
         only: the primary key of the one player to move; None for all.
     """
-    with transaction.atomic():
-        league = League.objects.select_for_update(no_key=True).filter(pk=league_id).first()
-        if league is not None and making.is_open(league) and _take_in(league, only):
-            changed(league_id)
+    last: int | None = 0
+    while last is not None:
+        with transaction.atomic():
+            league = League.objects.select_for_update(no_key=True).filter(pk=league_id).first()
+            last = _take_in(league, only, last) if league is not None and making.is_open(league) else None
 
 
-def edit_league(*, league_id: str, display_name: str, settings: dict[str, Any]) -> League:
+def edit_league(*, league_id: str, display_name: str | None = None, settings: dict[str, Any] | None = None) -> League:
     """Change a league's name and settings.
 
-    The new settings apply at once, points also to matches that are over; a match in play keeps its time limits and
-    retries.
+    The new settings apply at once; a match in play keeps its time limits and retries. Points apply to matches that are
+    over, too: the players are told the new table, and another champion (ruling, section 14).
 
     Args:
-        settings: all settings that differ from the defaults.
+        display_name: the name; None: it stays as it is.
+        settings: all settings that differ from the defaults; None: they stay as they are.
 
     Raises:
         NotFound: no such league.
         Invalid: a name or a setting that is not usable.
     """
-    checked = check_settings(settings)
     _refuse_unstorable(display_name, "display_name")
     with transaction.atomic():
         league = get_league(league_id)
-        league.display_name, league.settings = without_controls(display_name), checked
+        before = making.terms(league)
+        new: dict[str, Any] = {} if settings is None else {"settings": check_settings(settings)}
+        if display_name is not None:
+            new["display_name"] = without_controls(display_name)
+        for name, value in new.items():
+            setattr(league, name, value)
         _check_fields(league)
-        League.objects.filter(pk=league.pk).update(display_name=league.display_name, settings=checked)
-        record(league_id, EventKind.SETTINGS_CHANGED, **making.terms(league))
+        # Only what was asked for: somebody else may be changing the rest.
+        League.objects.filter(pk=league.pk).update(**new)
+        edited = get_league(league_id)
+        record(league_id, EventKind.SETTINGS_CHANGED, **making.terms(edited))
+        if making.terms(edited) != before:
+            endings.after_settings(get_league(league_id))
         changed(league_id)
     return league
 

@@ -5,7 +5,8 @@ The conductor delivers them, to each agent in order.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -27,6 +28,10 @@ from storage.prepared import Prepared, insert, swap
 
 MIN_ALIVE_WINDOW_S = 10.0
 """A referee that sends heartbeats counts as alive for at least this long after its last one."""
+MAX_LOST_MATCHES = 3
+"""A student's referee that lost so many matches is given one only if there is no other referee."""
+MAX_STUDENTS_ROOM = 32
+"""The room of a student's referee that counts if none of the site's may judge: as much as one of those has."""
 MAX_RELAYED_ANSWERS = 4
 """How many answers of one player may wait to be passed on to its referee."""
 MAX_RELAYED_BYTES = 16 * 1024
@@ -49,6 +54,10 @@ _REFEREES = Prepared(
 def referees_of(league: League, *, at: datetime | None = None) -> list[Agent]:
     """The referees that may judge a league's matches: trusted, alive, of the site or of the league.
 
+    The ``max_concurrent`` of a student's referee is what counts of the room that it declared (ruling, section 9): no
+    more than that of one of the site's, which those that registered from one place share. One that lost several matches
+    is left out while there are others.
+
     Args:
         at: when they must have been alive; None for now.
     """
@@ -61,17 +70,26 @@ def referees_of(league: League, *, at: datetime | None = None) -> list[Agent]:
         if not referee.sends_progress or (referee.heard_at is not None and referee.heard_at >= alive_since)
     ]
     # Filter in Python: SQLite has no lookup in JSON lists, and referees are few. A referee without games judges any.
-    return [referee for referee in alive if not referee.game_types or league.game_type in referee.game_types]
+    able = [referee for referee in alive if not referee.game_types or league.game_type in referee.game_types]
+    able = [referee for referee in able if referee.silences < MAX_LOST_MATCHES] or able
+    ours = max((referee.max_concurrent for referee in able if referee.site_key), default=MAX_STUDENTS_ROOM)
+    students = [referee for referee in able if not referee.site_key]
+    places = Counter((referee.owner_id, referee.registered_from) for referee in students)
+    for referee in students:
+        share = max(1, ours // places[referee.owner_id, referee.registered_from])
+        referee.max_concurrent = min(referee.max_concurrent, share)
+    return able
 
 
 def _players(*, league_id: str, states: Sequence[AgentState] = _RECEIVING) -> QuerySet[Agent]:
-    return Agent.objects.filter(league_id=league_id, kind=Kind.PLAYER, state__in=states).order_by("pk").only("code")
+    players = Agent.objects.filter(league_id=league_id, kind=Kind.PLAYER, state__in=states)
+    return players.order_by("pk").only("code", "state")
 
 
 _PLAYERS = Prepared(_players, league_id=str)
 
 
-def queue(
+def queue(  # noqa: PLR0913 - a message has a type, a conversation and a round; who gets it besides the players that play
     league: League,
     message_type: MessageType,
     *,
@@ -79,14 +97,16 @@ def queue(
     round_number: int | None = None,
     referees: Sequence[Agent] = (),
     to_retired: bool = False,
+    to_out: Collection[str] = (),
     **fields: Any,
 ) -> None:
     """Queue one broadcast to all players of a league (ruling, sections 3 and 4), and to ``referees``.
 
     With ``to_retired`` also to players that are SHUTDOWN, as all are after the end of the league. Players that were
-    taken out of the league, or left out of its schedule, get nothing.
+    left out of the schedule get nothing, and of those that were taken out of the league only those in ``to_out``.
 
-    An undelivered older table, and an undelivered announcement of a round that has ended, are dropped.
+    An undelivered older table or end of the league, and an undelivered announcement of a round that has ended, are
+    dropped.
     """
     now = timezone.now()
     payload = envelope(
@@ -98,17 +118,22 @@ def queue(
         round_id=round_number,
         **fields,
     )
-    if message_type == MessageType.LEAGUE_STANDINGS_UPDATE:
+    if message_type in (MessageType.LEAGUE_STANDINGS_UPDATE, MessageType.LEAGUE_COMPLETED):
         _overtake(league, message_type)
     elif message_type == MessageType.ROUND_COMPLETED:
         _overtake(league, MessageType.ROUND_ANNOUNCEMENT, broadcast__round_number__lte=round_number)
     broadcast = Broadcast.objects.create(
         league=league, message_type=message_type, round_number=round_number, payload=payload, created_at=now
     )
-    retired = _players(league_id=league.pk, states=(*_RECEIVING, AgentState.SHUTDOWN)) if to_retired else None
+    # Who is taken out of the league is SHUTDOWN.
+    retired = _players(league_id=league.pk, states=(*_RECEIVING, AgentState.SHUTDOWN)) if to_retired or to_out else None
     players = _PLAYERS.all(league_id=league.pk) if retired is None else retired
     not_playing = {*league.out, *league.left_out}
-    receivers = [player.pk for player in players if player.code not in not_playing]
+    receivers = [
+        player.pk
+        for player in players
+        if player.code in to_out or (player.code not in not_playing and (to_retired or player.state in _RECEIVING))
+    ]
     receivers += [referee.pk for referee in referees]
     rows = [(broadcast.pk, pk, DeliveryState.PENDING, "") for pk in receivers]
     insert(Delivery, ("broadcast_id", "agent_id", "state", "problem"), rows)

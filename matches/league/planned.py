@@ -20,6 +20,7 @@ down, or waited for a referee."""
 MAX_AHEAD = timedelta(days=366)
 
 
+@transaction.atomic
 def plan_start(*, league_id: str, at: datetime, all_rounds: bool, now: datetime) -> None:
     """Plan to start the next round, and with ``all_rounds`` every later one, at a certain time.
 
@@ -35,41 +36,40 @@ def plan_start(*, league_id: str, at: datetime, all_rounds: bool, now: datetime)
         Invalid: the time is past, or more than a year ahead.
         ActionRefused: the league is over, paused, or the demo.
     """
-    with transaction.atomic():
-        league = get_league(league_id)
-        refuse_over(league)
-        if league.demo:
-            raise ActionRefused(_("%(league)s starts by itself.") % named(league))
-        refuse_paused(league)
-        if at <= now:
-            raise Invalid(_("This time is over: choose a later one."), field="when")
-        if at > now + MAX_AHEAD:
-            raise Invalid(_("This is more than a year ahead: choose an earlier time."), field="when")
-        League.objects.filter(pk=league.pk).update(starts_at=at, starts_all=all_rounds)
-        record(league.pk, EventKind.START_PLANNED, at=at.isoformat(), all_rounds=all_rounds)
-        changed(league.pk)
+    league = get_league(league_id)
+    refuse_over(league)
+    if league.demo:
+        raise ActionRefused(_("%(league)s starts by itself.") % named(league))
+    refuse_paused(league)
+    if at <= now:
+        raise Invalid(_("This time is over: choose a later one."), field="when")
+    if at > now + MAX_AHEAD:
+        raise Invalid(_("This is more than a year ahead: choose an earlier time."), field="when")
+    League.objects.filter(pk=league.pk).update(starts_at=at, starts_all=all_rounds)
+    record(league.pk, EventKind.START_PLANNED, at=at.isoformat(), all_rounds=all_rounds)
+    changed(league.pk)
 
 
+@transaction.atomic
 def call_off(*, league_id: str) -> None:
     """Cancel a planned start.
 
     Raises:
         ActionRefused: none is planned.
     """
-    with transaction.atomic():
-        league = get_league(league_id)
-        if not League.objects.filter(pk=league.pk, starts_at__isnull=False).update(starts_at=None, starts_all=False):
-            raise ActionRefused(_("No start of %(league)s is planned.") % named(league))
-        record(league.pk, EventKind.START_CALLED_OFF)
-        changed(league.pk)
+    league = get_league(league_id)
+    if not League.objects.filter(pk=league.pk, starts_at__isnull=False).update(starts_at=None, starts_all=False):
+        raise ActionRefused(_("No start of %(league)s is planned.") % named(league))
+    record(league.pk, EventKind.START_CALLED_OFF)
+    changed(league.pk)
 
 
+@transaction.atomic
 def forget_failure(*, league_id: str) -> None:
     """Stop showing at the desk that a planned start was refused."""
-    with transaction.atomic():
-        # The desk shows the last event about planned starts: this one takes the place of START_FAILED.
-        record(get_league(league_id).pk, EventKind.START_CALLED_OFF)
-        changed(league_id)
+    # The desk shows the last event about planned starts: this one takes the place of START_FAILED.
+    record(get_league(league_id).pk, EventKind.START_CALLED_OFF)
+    changed(league_id)
 
 
 def begin_due(now: datetime) -> int:

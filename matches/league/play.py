@@ -6,6 +6,7 @@ nothing.
 
 from __future__ import annotations
 
+import logging
 import secrets
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
@@ -23,13 +24,15 @@ from league_sdk.protocol.limits import MAX_TRANSCRIPT_BODY_BYTES
 from league_sdk.protocol.states import IN_PLAY, AgentState, MatchState
 from league_sdk.protocol.transcript import clean_json
 from league_sdk.rules.draws import SEED_BYTES, commitment
-from league_sdk.rules.registry import get_game
+from league_sdk.rules.game import said_by_game
+from league_sdk.rules.registry import games, get_game
 from matches.league.effects import changed, record, shown
 from matches.league.errors import ActionRefused
 from matches.models import Match, Message
 from matches.observing import telemetry
 from storage.prepared import JsonText, insert, swap
 
+logger = logging.getLogger(__name__)
 MAX_LOST_ATTEMPTS = 3
 MAX_TRANSCRIPT_ENTRIES = 500
 PROGRESS_STATES = frozenset(IN_PLAY[1:])
@@ -147,25 +150,46 @@ def extend_leases(*, seconds: float) -> None:
 
 
 def note_heartbeat(referee: Agent) -> None:
-    """Note a heartbeat of a referee: at most once a second, but at once if it was suspended or had a problem."""
+    """Note a heartbeat of a referee: at most once a second, but at once if it was suspended or had a problem.
+
+    One of a student's is always noted: that locks its row before its matches, as losing an attempt does.
+    """
     fresh = referee.heard_at is not None and timezone.now() - referee.heard_at < timedelta(seconds=1)
-    if not fresh or referee.problem or referee.state == AgentState.SUSPENDED:
+    if not (fresh and referee.site_key) or referee.problem or referee.state == AgentState.SUSPENDED:
         registration.heard_from_referee(agent_id=referee.pk)
 
 
 def unplayed(match: Match) -> dict[str, Any]:
-    """The details in the result of a match that was not played."""
-    game = get_game(match.league.game_type)
-    return game.unfinished(game.new_state(match.player_ids))
+    """The details in the result of a match that was not played; without the game's if that fails, or is gone."""
+    try:
+        game = get_game(match.league.game_type)
+        return dict(said_by_game(game.unfinished(game.new_state(match.player_ids))))
+    except Exception:
+        # The game may be a package's. An error here would end every look of the conductor, at all leagues.
+        logger.exception("the game of %s cannot say how a match stood that was not played", match.league_id)
+        return {"choices": dict.fromkeys(match.player_ids)}
 
 
 def lease_s_of(match: Match, referee: Agent) -> float:
     """Seconds that a match may go without a heartbeat: the lease, or the longest match if the referee sends none."""
-    rules, game = match.league.rules, get_game(match.league.game_type)
-    if referee.sends_progress:
-        return rules.referee_lease_s
+    return match.league.rules.referee_lease_s if referee.sends_progress else longest_s(match)
+
+
+def longest_s(match: Match) -> float:
+    """Seconds that the longest match takes."""
+    rules, game = match.league.rules, games().get(match.league.game_type)
     # With hidden choices each player moves once; in other games the number of turns is bounded by the game.
-    return rules.longest_match_s() if game.hidden else max(rules.longest_match_s(), game.max_round_time_sec)
+    return (
+        rules.longest_match_s()
+        if game is None or game.hidden
+        else max(rules.longest_match_s(), game.max_round_time_sec)
+    )
+
+
+def left_s(match: Match, now: datetime) -> float:
+    """Seconds until an attempt of a student's referee ends, whatever it reports (ruling, section 9); may be below 0."""
+    begun = next(step["at"] for step in reversed(match.lifecycle) if step["state"] == MatchState.ASSIGNED)
+    return longest_s(match) - (now - datetime.fromisoformat(begun)).total_seconds()
 
 
 def add_entries(match: Match, entries: Iterable[Mapping[str, Any]]) -> None:
@@ -190,12 +214,12 @@ def insert_entries(rows: Sequence[tuple[Any, ...]]) -> None:
         insert(Message, ("match_id", "attempt", "n", "entry"), rows, once=True)
 
 
+@transaction.atomic
 def release(*, league_id: str, match_id: str) -> None:
     """Release a HELD match at the instructor's order, and reset its count of lost attempts."""
-    with transaction.atomic():
-        match = Match.objects.filter(league_id=league_id, match_id=match_id).first()
-        if match is None or not release_held(match, now=timezone.now(), lost_attempts=0):
-            raise ActionRefused(_("%(match)s is not held: there is nothing to release.") % {"match": match_id})
+    match = Match.objects.filter(league_id=league_id, match_id=match_id).first()
+    if match is None or not release_held(match, now=timezone.now(), lost_attempts=0):
+        raise ActionRefused(_("%(match)s is not held: there is nothing to release.") % {"match": match_id})
 
 
 def release_held(match: Match, *, now: datetime, **columns: Any) -> bool:

@@ -12,12 +12,21 @@ from django.utils import timezone
 
 from agents_registry.models import Agent
 from agents_registry.registering import registration
+from league_sdk.protocol.faults import Cause
 from league_sdk.protocol.notes import Code, note
 from league_sdk.protocol.states import HANDED_BACK, IN_PLAY, MatchState
 from league_sdk.rules.registry import get_game
 from matches.league import losses, sealing
 from matches.league.effects import shown
-from matches.league.play import add_entries, entry_rows, insert_entries, lease_s_of, lifecycle_step, note_heartbeat
+from matches.league.play import (
+    add_entries,
+    entry_rows,
+    insert_entries,
+    lease_s_of,
+    left_s,
+    lifecycle_step,
+    note_heartbeat,
+)
 from matches.league.progress_reading import MatchProgress
 from matches.models import Match
 from storage.prepared import Prepared, listed, swap
@@ -30,7 +39,7 @@ _JUDGED = Prepared(
         .select_related("league", "player_a", "player_b")
         .only(
             *("match_id", "attempt", "state", "lease_until", "joined", "locked_in", "view", "lifecycle"),
-            *("seal", "moves", "excused", "conversation_id"),
+            *("seal", "moves", "excused", "unreached", "conversation_id", "referee_id"),
             *("league__game_type", "league__settings", "player_a__code", "player_b__code"),
         )
     ),
@@ -57,15 +66,14 @@ def progress(*, referee: Agent, items: Sequence[MatchProgress], leaving: bool = 
     Returns for each match ``ok``, or ``lost`` if the attempt is not this referee's any more. For an item with a
     verdict: ``sealed``, or ``refused`` if the verdict is not valid.
     """
-    report = _Report(referee, timezone.now())
     with transaction.atomic():
         if leaving:
             registration.suspend_referee(agent_id=referee.pk, problem="leaving")
         else:
             note_heartbeat(referee)
         rows = _JUDGED.all(referee_id=referee.pk, match_ids=listed([item.match_id for item in items]))
-        judged = {(match.league_id, match.match_id): match for match in rows}
-        answers = [report.take(judged.get((item.league_id, item.match_id)), item) for item in items]
+        report = _Report(referee, timezone.now(), {(match.league_id, match.match_id): match for match in rows})
+        answers = [report.take(item) for item in items]
         report.write()
     return answers
 
@@ -76,19 +84,22 @@ class _Report:
 
     referee: Agent
     now: datetime
+    judged: dict[tuple[str, str], Match]
     leases: dict[str, float] = field(default_factory=dict)
     renewed: dict[tuple[float, int, str], list[int]] = field(default_factory=dict)
     """The matches of which only the lease is renewed, by its seconds, their attempt and their state."""
     entries: list[tuple[Any, ...]] = field(default_factory=list)
 
-    def take(self, match: Match | None, item: MatchProgress) -> dict[str, Any]:
+    def take(self, item: MatchProgress) -> dict[str, Any]:
         """Take what is reported of one match; returns the answer for it."""
-        status = "lost"
+        match, status = self.judged.get((item.league_id, item.match_id)), "lost"
         if match is not None and match.attempt == item.attempt:
             answer, seal = sealing.decide(match, self.referee, item)
             status = answer or "ok"
             if item.state == HANDED_BACK:
-                _take_back(match, item, seal)
+                _take_back(match, item, seal, believed=self.referee.site_key)
+                # The report may name it once more.
+                del self.judged[item.league_id, item.match_id]
             elif not self._take_progress(match, item, seal):
                 status = "lost"
         return {name: getattr(item, name) for name in ("league_id", "match_id", "attempt")} | {"status": status}
@@ -98,7 +109,9 @@ class _Report:
         if match.league_id not in self.leases:
             self.leases[match.league_id] = lease_s_of(match, self.referee)
         lease_s = self.leases[match.league_id]
-        changes = _changes_of(match, item, self.now, keeps_moves=self.referee.site_key)
+        if not self.referee.site_key:
+            lease_s = min(lease_s, left_s(match, self.now))
+        changes = _changes_of(match, item, self.now, believed=self.referee.site_key)
         to_be_shown = bool(changes or item.transcript)
         if seal is not None:
             changes["seal"] = seal
@@ -122,27 +135,37 @@ class _Report:
         insert_entries(self.entries)
 
 
-def _take_back(match: Match, item: MatchProgress, seal: dict[str, Any] | None) -> None:
-    """Take a match back from its referee. A new seal in the same item is stored before that: it counts all the same."""
+def _take_back(match: Match, item: MatchProgress, seal: dict[str, Any] | None, *, believed: bool) -> None:
+    """Take a match back from its referee. A new seal in the same item is stored before that: it counts all the same.
+
+    Args:
+        believed: whether the referee has the site's key. What another one says of causes and spoilt tries is dropped.
+    """
     if seal is not None:
         swap(Match, {"seal": seal}, pk=match.pk, attempt=match.attempt, state=IN_PLAY, **_unsealed(match))
         match.seal = seal
-    sealing.keep_excused(match, item.excused)
+    sealing.keep_excused(match, item.excused if believed else ())
     add_entries(match, item.transcript)
+    handed_on = believed and match.unreached is None and item.unreached in match.player_ids
+    if handed_on:
+        unreached = {"player": item.unreached, "referee_pk": match.referee_id, "attempt": match.attempt}
+        Match.objects.filter(pk=match.pk, attempt=match.attempt).update(unreached=unreached)
     losses.lose_attempt(
         matches=Match.objects.filter(pk=match.pk, attempt=match.attempt),
         why=item.why or note(Code.REFEREE_LEAVING),
-        # A referee that gives a reason has failed, and might fail again and again; one that leaves gives none.
-        counts=bool(item.why),
-        cause=item.cause,
+        # A referee that gives a reason has failed, and might fail again and again; one that leaves gives none. Whether
+        # one that did not reach a player has failed is what the next one finds out, once in a match.
+        counts=bool(item.why) and not handed_on,
+        cause=item.cause if believed else Cause.REFEREE,
     )
 
 
-def _changes_of(match: Match, item: MatchProgress, now: datetime, *, keeps_moves: bool) -> dict[str, Any]:
+def _changes_of(match: Match, item: MatchProgress, now: datetime, *, believed: bool) -> dict[str, Any]:
     """What a report changes of a match, by column, without the seal.
 
     Args:
-        keeps_moves: whether the referee was given the recorded moves in start_match, and so may add to them.
+        believed: whether the referee has the site's key. Only then it was given the recorded moves in start_match, and
+            may add to them; and only then some of a match's tries may be excused for it.
     """
     old, new = MatchState(match.state), MatchState(item.state)
     state = new if IN_PLAY.index(new) > IN_PLAY.index(old) else old
@@ -157,9 +180,9 @@ def _changes_of(match: Match, item: MatchProgress, now: datetime, *, keeps_moves
         "view": (item.view or match.view) if may_be_seen else {},
     }
     # Moves are never removed: a report that arrives late has fewer of them.
-    if keeps_moves and not hidden and len(item.moves or ()) > len(match.moves):
+    if believed and not hidden and len(item.moves or ()) > len(match.moves):
         fields["moves"] = item.moves
-    if item.excused:
+    if believed and item.excused:
         fields["excused"] = sealing.with_excused(match, item.excused)
     changes = {name: value for name, value in fields.items() if getattr(match, name) != value}
     if state != old:

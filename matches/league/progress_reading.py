@@ -8,13 +8,15 @@ from typing import Any
 
 from league_sdk.protocol.errors import InvalidFormat, MissingField
 from league_sdk.protocol.faults import Cause
+from league_sdk.protocol.limits import MAX_TURNS
+from league_sdk.protocol.masking import without_addresses
 from league_sdk.protocol.states import HANDED_BACK
 from league_sdk.protocol.tokens import redact
 from league_sdk.protocol.transcript import clean, storable
 from matches.league.play import PROGRESS_STATES
 from matches.league.reports import read_entries, text, whole_number
 
-MAX_MATCHES, MAX_MOVES, MAX_EXCUSED = 1000, 500, 10
+MAX_MATCHES, MAX_EXCUSED = 1000, 10
 _EXCUSED_FIELDS = ("player_id", "message_type", "evidence", "at", "counted")
 
 
@@ -28,6 +30,7 @@ class MatchProgress:
         view: what everybody may see of the game.
         cause, why: of a match that is handed back: whose side failed, REFEREE or LEAGUE, and a sentence about it.
         seal: the verdict to be sealed, as it was sent; None if there is none.
+        unreached: the player that the referee could not reach, for which it hands the match back; empty if none.
         end_told: whether the players have heard the sealed verdict.
         moves: pairs of player and move, in order; None if they were not sent.
         excused: the tries that the referee's own failure spoilt; one that counted all the same says so.
@@ -43,6 +46,7 @@ class MatchProgress:
     cause: Cause = Cause.REFEREE
     why: str = ""
     seal: dict[str, Any] | None = None
+    unreached: str = ""
     end_told: bool = False
     moves: list[list[Any]] | None = None
     excused: list[dict[str, str]] = field(default_factory=list)
@@ -87,9 +91,11 @@ def _read_item(item: object, where: str) -> MatchProgress:
         state=state,
         joined=_ids(item.get("joined")),
         locked_in=_ids(item.get("locked_in")),
-        view=dict(view) if isinstance(view, Mapping) else {},
+        # A student's referee may put anything into it, and everybody sees it.
+        view=without_addresses(clean(view)) if isinstance(view, Mapping) else {},
         cause=Cause.LEAGUE if item.get("cause") == Cause.LEAGUE else Cause.REFEREE,
         seal=dict(seal) if isinstance(seal, Mapping) else None,
+        unreached=storable(item["unreached"])[:40] if isinstance(item.get("unreached"), str) else "",
         end_told=item.get("end_told") is True,
         moves=_moves(item.get("moves")),
         excused=_excused(item.get("excused")),
@@ -103,7 +109,7 @@ def _moves(value: object) -> list[list[Any]] | None:
     if not isinstance(value, list):
         return None
     pairs = [
-        pair for pair in value[:MAX_MOVES] if isinstance(pair, list) and len(pair) == 2 and isinstance(pair[0], str)
+        pair for pair in value[:MAX_TURNS] if isinstance(pair, list) and len(pair) == 2 and isinstance(pair[0], str)
     ]
     return [[player, clean(move)] for player, move in pairs]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from django.db import transaction
@@ -16,6 +17,7 @@ from league_sdk.protocol import records
 from league_sdk.protocol.errors import InvalidFormat, LeagueError, RefereeNotRegistered
 from league_sdk.protocol.states import IN_PLAY, MatchState
 from matches.league.endings import after_result
+from matches.league.fault_reports import split_own_words
 from matches.league.play import add_entries, assign, lease_s_of, note_heartbeat
 from matches.league.reports import (
     read_found_at,
@@ -66,9 +68,11 @@ def report(
 ) -> dict[str, Any]:
     """Take a MATCH_RESULT_REPORT.
 
-    Changes, if the result counts: the match is FINISHED, its transcript is added, silences are counted, and the round
-    and the league may end. A second report, or one of a lost attempt, is answered and changes nothing; but
-    the report of the attempt that sealed the verdict counts, even after that attempt was lost.
+    Changes, if the result counts: the match is FINISHED, its transcript is added, and the round and the league may end.
+    If the referee has the site's key, silences are counted, and what it found out about the players is stored; a
+    student's referee is believed about the result of its own match and about nothing else. A second report, or one of a
+    lost attempt, is answered and changes nothing; but the report of the attempt that sealed the verdict counts, even
+    after that attempt was lost.
 
     Args:
         referee: the owner of the token that came with the report.
@@ -100,12 +104,8 @@ def report(
 
 
 def _has_sealed(match: Match, referee: Agent) -> bool:
-    """Whether this referee has sealed the verdict of a match.
-
-    The id alone proves nothing: a referee registered at a league's own address may have the id of one of
-    the site.
-    """
-    return match.seal is not None and referee.site_key and referee.code == match.seal["referee_id"]
+    """Whether this referee has sealed the verdict of a match."""
+    return match.seal is not None and referee.site_key and referee.pk == match.seal.get("referee_pk")
 
 
 def _report_sealed(
@@ -121,7 +121,7 @@ def _report_sealed(
         if match.state == MatchState.FINISHED or not count_sealed(match, seal, is_told=True, steps=steps):
             return {"status": "ACCEPTED", "duplicate": True, "reason": note or _STANDS}
         add_entries(match, transcript)
-        _learn(match, params, believed=True)
+        _learn(match, params)
     return {"status": "ACCEPTED", "reason": note}
 
 
@@ -158,6 +158,8 @@ def _lost(match: Match, referee: Agent, attempt: int) -> bool:
     """Whether a referee had an attempt of a match and lost it."""
     losses = match.league.events.filter(kind__in=(EventKind.ATTEMPT_LOST, EventKind.MATCH_HELD))
     of_referee = {"match_id": match.match_id, "attempt": attempt, "referee_id": referee.code}
+    # An earlier event is about a referee that was deleted, whose id this one was given.
+    losses = losses.filter(at__gte=referee.registered_at)
     return losses.filter(**{f"data__{name}": value for name, value in of_referee.items()}).exists()
 
 
@@ -170,8 +172,11 @@ def _report_unsealed(
 ) -> dict[str, Any]:
     """Take the report of the referee that judges the match: the first report of the present attempt counts."""
     verdict = read_verdict(params, match.player_ids)
+    if not referee.site_key:
+        # The staff and the owner would read them as the player's own words.
+        verdict = replace(verdict, faults=split_own_words(verdict.faults)[0])
     note_heartbeat(referee)
-    begins_alone = referee.trusted and not referee.sends_progress
+    begins_alone = referee.trusted and not referee.sends_progress and attempt in (None, 1)
     if match.state == MatchState.READY and match.attempt == 0 and begins_alone:
         # The referee started the match on the announcement, and finished it before our start_match was sent.
         match = assign(match=match, referee=referee, lease_s=lease_s_of(match, referee)) or _reread(match)
@@ -184,8 +189,9 @@ def _report_unsealed(
         if not finish(match, verdict, states=IN_PLAY, steps=read_lifecycle(params.get("lifecycle"))):
             return _ignored(f"attempt {claimed} is over")
         add_entries(match, transcript)
-        count_silences(match, verdict)
-        _learn(match, params, believed=referee.site_key)
+        if referee.site_key:
+            count_silences(match, verdict)
+            _learn(match, params)
         after_result(match)
     return {"status": "ACCEPTED", "reason": None}
 
@@ -202,21 +208,11 @@ def _reread(match: Match) -> Match:
     return reread
 
 
-def _learn(match: Match, params: Mapping[str, Any], *, believed: bool) -> None:
-    """Store what the referee found out about the players: their dialects, paths and tokens. Usually nothing is new.
-
-    Args:
-        believed: whether the referee is one of the site's. From others only each player's dialect is stored and the
-            names of its own tools (``own``), because a wrong dialect costs only some requests. Not stored are where a
-            player listens, its version of MCP and whether its server wants a session, and which token an answer from
-            its address has proven.
-    """
+def _learn(match: Match, params: Mapping[str, Any]) -> None:
+    """Store what a referee of the site found out about the players: dialects, paths, tokens. Usually nothing is new."""
     spoken, found_at = read_spoken(params.get("spoken")), read_found_at(params.get("found_at"))
     learned_of, registrations = read_learned_of(params.get("learned")), read_registrations(params.get("registrations"))
     proofs = read_proofs(params.get("proofs"))
-    if not believed:
-        found_at, proofs = {}, {}
-        learned_of = {player: {"own": one["own"]} for player, one in learned_of.items() if "own" in one}
     for player in (match.player_a, match.player_b):
         shapes = spoken.get(player.code, {})
         if learned_of.get(player.code) or any(player.spoken.get(kind) != shape for kind, shape in shapes.items()):

@@ -14,24 +14,22 @@ from django.utils.translation import gettext as _
 from agents_registry.registering import registration
 from league_sdk.ledger.kinds import EventKind
 from league_sdk.protocol.masking import without_addresses
-from league_sdk.protocol.states import IN_PLAY, AgentState, MatchState, ResultStatus
+from league_sdk.protocol.states import IN_PLAY, OPEN, AgentState, MatchState, ResultStatus
 from league_sdk.protocol.transcript import clean
 from matches.league import sealing
 from matches.league.corrections.planning import result_without_play
-from matches.league.corrections.plans import LOSE, OPEN, VOID
+from matches.league.corrections.plans import LOSE, VOID
 from matches.league.effects import changed, record
 from matches.league.endings import after_result
 from matches.league.errors import ActionRefused
-from matches.league.fault_reports import not_called, split_own_words
+from matches.league.fault_reports import SILENT, not_called, split_own_words
 from matches.league.play import PROGRESS_STATES, lifecycle_step, unplayed
 from matches.league.reports import Verdict, read_lifecycle
 from matches.models import Match
+from matches.observing import metrics
 from storage.prepared import swap
 
 logger = logging.getLogger(__name__)
-
-SILENT = frozenset({"E001", "E009"})
-"""The error codes of a player that did not answer: out of time, and no connection."""
 
 
 def count_sealed(match: Match, seal: Mapping[str, Any], *, is_told: bool = False, steps: object = None) -> bool:
@@ -80,11 +78,13 @@ def finish(match: Match, verdict: Verdict, *, states: Sequence[str], steps: Sequ
     }
     if not swap(Match, values, pk=match.pk, attempt=match.attempt, state=tuple(states)):
         return False
+    transaction.on_commit(metrics.RESULTS.labels(verdict.status).inc)
     record(
         match.league_id,
         EventKind.MATCH_FINISHED,
         **verdict.outcome(match),
         **revealed(match, details),
+        finished_at=now.isoformat(),
     )
     # Not urgent: a referee has room again. The end of a round, which is urgent, wakes the conductor itself.
     changed(match.league_id, match.match_id, urgent=False, result=True)
@@ -172,6 +172,7 @@ def decide_absent(match: Match) -> bool:
         return finish(match, verdict, states=[MatchState.PENDING, MatchState.READY])
 
 
+@transaction.atomic
 def cancel(*, league_id: str, match_id: str, why: str, states: Sequence[str] = OPEN) -> None:
     """End an open match as CANCELLED, which counts nowhere (the instructor, or the setting hold_s).
 
@@ -183,19 +184,18 @@ def cancel(*, league_id: str, match_id: str, why: str, states: Sequence[str] = O
     Raises:
         ActionRefused: it is not open, or its result is being told.
     """
-    with transaction.atomic():
-        match = (
-            Match.objects.select_related("league", "round", "player_a", "player_b", "referee")
-            .filter(league_id=league_id, match_id=match_id, state__in=states)
-            .select_for_update(no_key=True, of=("self",))
-            .first()
+    match = (
+        Match.objects.select_related("league", "round", "player_a", "player_b", "referee")
+        .filter(league_id=league_id, match_id=match_id, state__in=states)
+        .select_for_update(no_key=True, of=("self",))
+        .first()
+    )
+    if match is None:
+        sentence = _(
+            "%(match)s is not open: only a match without a result, in a round that has begun, can be cancelled."
         )
-        if match is None:
-            sentence = _(
-                "%(match)s is not open: only a match without a result, in a round that has begun, can be cancelled."
-            )
-            raise ActionRefused(sentence % {"match": match_id})
-        sealing.refuse_sealed(match)
-        verdict = Verdict(ResultStatus.CANCELLED, None, why, unplayed(match), [])
-        if finish(match, verdict, states=states):
-            after_result(match)
+        raise ActionRefused(sentence % {"match": match_id})
+    sealing.refuse_sealed(match)
+    verdict = Verdict(ResultStatus.CANCELLED, None, why, unplayed(match), [])
+    if finish(match, verdict, states=states):
+        after_result(match)

@@ -16,49 +16,49 @@ from matches.models import League, Match
 from matches.view.screens import Steering, steering
 
 
+@transaction.atomic
 def turn(*, league_id: str, scenes: int = 1) -> None:
     """Turn every screen by this many scenes, backwards if negative.
 
     Raises:
         NotFound: no such league.
     """
-    with transaction.atomic():
-        now = _locked(league_id)
-        _store(league_id, now._replace(turned=now.turned + scenes))
+    now = _locked(league_id)
+    _store(league_id, now._replace(turned=now.turned + scenes))
 
 
+@transaction.atomic
 def hold(*, league_id: str, held: bool = True) -> None:
     """Keep every screen at its scene, or let the scenes take turns again.
 
     Raises:
         NotFound: no such league.
     """
-    with transaction.atomic():
-        _store(league_id, _locked(league_id)._replace(held=held))
+    _store(league_id, _locked(league_id)._replace(held=held))
 
 
+@transaction.atomic
 def feature(*, league_id: str, match_id: str) -> None:
     """Draw a match large on every screen, until its round is over.
 
     Raises:
         NotFound: no such league, or no such match in it.
     """
-    with transaction.atomic():
-        now = _locked(league_id)
-        storable_id = match_id.replace("\x00", "\ufffd")
-        if not Match.objects.filter(league_id=league_id, match_id=storable_id).exists():
-            raise NotFound(_("There is no match %(match)s in this league.") % {"match": isolated(storable_id[:40])})
-        _store(league_id, now._replace(featured=storable_id))
+    now = _locked(league_id)
+    storable_id = match_id.replace("\x00", "\ufffd")
+    if not Match.objects.filter(league_id=league_id, match_id=storable_id).exists():
+        raise NotFound(_("There is no match %(match)s in this league.") % {"match": isolated(storable_id[:40])})
+    _store(league_id, now._replace(featured=storable_id))
 
 
+@transaction.atomic
 def automatic(*, league_id: str) -> None:
     """Let every screen go by itself: the scenes take turns, and the most interesting match is large.
 
     Raises:
         NotFound: no such league.
     """
-    with transaction.atomic():
-        _store(league_id, Steering(turned=_locked(league_id).turned))
+    _store(league_id, Steering(turned=_locked(league_id).turned))
 
 
 def _locked(league_id: str) -> Steering:

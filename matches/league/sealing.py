@@ -1,9 +1,10 @@
 """Seals: the verdict of a match, stored by the league manager before the players hear it (ruling, section 12).
 
-``Match.seal`` is JSON: ``attempt`` and ``conversation_id`` of the attempt that was decided, ``referee_id``,
-``sealed_at``, and the verdict as the referee sent it (``status``, ``winner_player_id``, ``reason``, ``details``,
-``faults``, ``draw``). Later ``told`` is added when the players have heard the verdict, or ``untold`` when it counts
-although they may not have heard it.
+``Match.seal`` is JSON: ``attempt`` and ``conversation_id`` of the attempt that was decided, ``referee_id`` and
+``referee_pk`` (earlier versions stored the id alone, which is given again after a referee was deleted), ``sealed_at``,
+and the verdict as the referee sent it (``status``, ``winner_player_id``, ``reason``, ``details``, ``faults``,
+``draw``). Later ``told`` is added when the players have heard the verdict, or ``untold`` when it counts although they
+may not have heard it.
 """
 
 from __future__ import annotations
@@ -65,6 +66,7 @@ def _seal_of(match: Match, referee: Agent, verdict: Mapping[str, Any]) -> dict[s
         "attempt": match.attempt,
         "conversation_id": match.conversation_id,
         "referee_id": referee.code,
+        "referee_pk": referee.pk,
         "sealed_at": timezone.now().isoformat(),
         "status": verdict["status"],
         "winner_player_id": verdict.get("winner_player_id"),

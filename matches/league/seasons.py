@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from django.conf import settings as site
 from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -14,16 +13,17 @@ from agents_registry.models import RosterEntry
 from agents_registry.rosters import roster
 from league_sdk.protocol.states import LeagueState
 from league_sdk.protocol.transcript import storable
-from matches.league import series, staffing
+from matches.league import removing, series, staffing
 from matches.league.effects import changed
 from matches.league.errors import ActionRefused, Invalid
-from matches.league.leagues import get_league, named
+from matches.league.leagues import get_league, named, refuse_demo
 from matches.models import League
 
 OVER = (LeagueState.COMPLETED, LeagueState.STOPPED)
 _CODE = "registration_code"
 
 
+@transaction.atomic
 def archive(*, league_id: str) -> League:
     """Put a league that is over aside: lists leave it out, its pages stay, and nothing in it can be changed.
 
@@ -31,26 +31,25 @@ def archive(*, league_id: str) -> League:
         NotFound: no such league.
         ActionRefused: it is not over, or it is the demo.
     """
-    with transaction.atomic():
-        league = get_league(league_id)
-        _refuse_demo(league)
-        if not League.objects.filter(pk=league.pk, state__in=OVER).update(archived_at=timezone.now()):
-            raise ActionRefused(_("%(league)s is not over: stop it first, or let it end.") % named(league))
-        changed(league.pk)
-        return league
+    league = get_league(league_id)
+    refuse_demo(league)
+    if not League.objects.filter(pk=league.pk, state__in=OVER).update(archived_at=timezone.now()):
+        raise ActionRefused(_("%(league)s is not over: stop it first, or let it end.") % named(league))
+    changed(league.pk)
+    return league
 
 
+@transaction.atomic
 def take_back(*, league_id: str) -> League:
     """Take a league out of the archive.
 
     Raises:
         NotFound: no such league.
     """
-    with transaction.atomic():
-        league = get_league(league_id)
-        League.objects.filter(pk=league.pk).update(archived_at=None)
-        changed(league.pk)
-        return league
+    league = get_league(league_id)
+    League.objects.filter(pk=league.pk).update(archived_at=None)
+    changed(league.pk)
+    return league
 
 
 def refuse_archived(league_id: str, agent_ids: Iterable[int]) -> None:
@@ -102,7 +101,7 @@ def clone(  # noqa: PLR0913 - what the new league is called, what is taken along
         raise ActionRefused(_("You may not open leagues: ask a superuser."))
     with transaction.atomic():
         old = get_league(league_id)
-        _refuse_demo(old)
+        refuse_demo(old)
         settings = {name: value for name, value in old.settings.items() if with_codes or name != _CODE}
         people = [
             RosterEntry(name=person.name, email=person.email, code=person.code if with_codes else roster.new_code())
@@ -121,10 +120,12 @@ def clone(  # noqa: PLR0913 - what the new league is called, what is taken along
         return made
 
 
+@transaction.atomic
 def delete(*, league_id: str, typed: str) -> None:
     """Delete a league that is not being played, with everything in it: what was played, its agents, its roster.
 
-    The log of who did what stays. The conductor removes the league's files from the folder SHARED afterwards
+    Nobody sees it from now on; the conductor deletes its rows (``matches.league.removing``). The log of who did what
+    stays. The conductor removes the league's files from the folder SHARED afterwards
     (docs/shared.md).
 
     Args:
@@ -135,19 +136,12 @@ def delete(*, league_id: str, typed: str) -> None:
         Invalid: something else was typed.
         ActionRefused: it is being played, or it is the demo.
     """
-    with transaction.atomic():
-        league = get_league(league_id)
-        _refuse_demo(league)
-        if typed.strip() != league.pk:
-            raise Invalid(_("Type the id of the league, %(id)s, to delete it.") % {"id": league.pk}, field="typed")
-        idle = League.objects.select_for_update(no_key=True).filter(pk=league.pk).exclude(state=LeagueState.RUNNING)
-        if not idle.exists():
-            raise ActionRefused(_("%(league)s is being played: stop it first.") % named(league))
-        idle.delete()
-        series.drop_empty()
-        changed(league.pk)
-
-
-def _refuse_demo(league: League) -> None:
-    if league.demo or league.pk == site.LEAGUE_DEMO_ID:
-        raise ActionRefused(_("The demo league has players of its own: choose another league."))
+    league = get_league(league_id)
+    refuse_demo(league)
+    if typed.strip() != league.pk:
+        raise Invalid(_("Type the id of the league, %(id)s, to delete it.") % {"id": league.pk}, field="typed")
+    if league.state == LeagueState.RUNNING:
+        raise ActionRefused(_("%(league)s is being played: stop it first.") % named(league))
+    removing.hide(league)
+    series.drop_empty()
+    changed(league.pk)

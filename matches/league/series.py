@@ -15,7 +15,7 @@ from league_sdk.protocol.limits import MAX_NAME_CHARS
 from league_sdk.protocol.transcript import is_storable, storable
 from matches.league.effects import changed
 from matches.league.errors import ActionRefused, Invalid
-from matches.league.leagues import get_league
+from matches.league.leagues import get_league, refuse_demo
 from matches.models import League, Series
 from matches.view import roles
 
@@ -23,6 +23,7 @@ MAX_LEAGUES = 40
 """How many leagues a series may have: its page reads the table of each."""
 
 
+@transaction.atomic
 def put(*, league_id: str, series_id: str, series_name: str = "", by: Any = None) -> Series:
     """Put a league at the end of a series; the league leaves the series that it was in.
 
@@ -39,40 +40,38 @@ def put(*, league_id: str, series_id: str, series_name: str = "", by: Any = None
         Invalid: the id or the name cannot be used.
         ActionRefused: the series is somebody else's, or full; or the league is the demo.
     """
-    with transaction.atomic():
-        league = get_league(league_id)
-        if league.demo:
-            raise ActionRefused(_("The demo league has players of its own: choose another league."))
-        series = Series.objects.select_for_update(no_key=True).filter(pk=storable(series_id)).first()
-        if series is None:
-            series = _create(series_id, series_name)
-        else:
-            _refuse_strangers(series, by)
-            if series_name and series_name != series.display_name:
-                series.display_name = _checked_name(series_name)
-                Series.objects.filter(pk=series.pk).update(display_name=series.display_name)
-        others = series.leagues.exclude(pk=league.pk)
-        if others.count() >= MAX_LEAGUES:
-            raise ActionRefused(_("This series is full: begin another one."))
-        last = others.aggregate(last=Max("series_place"))["last"] or 0
-        League.objects.filter(pk=league.pk).update(series=series, series_place=last + 1)
-        drop_empty()
-        changed(league.pk)
-        return series
+    league = get_league(league_id)
+    refuse_demo(league)
+    series = Series.objects.select_for_update(no_key=True).filter(pk=storable(series_id)).first()
+    if series is None:
+        series = _create(series_id, series_name)
+    else:
+        _refuse_strangers(series, by)
+        if series_name and series_name != series.display_name:
+            series.display_name = _checked_name(series_name)
+            Series.objects.filter(pk=series.pk).update(display_name=series.display_name)
+    others = series.leagues.exclude(pk=league.pk)
+    if others.count() >= MAX_LEAGUES:
+        raise ActionRefused(_("This series is full: begin another one."))
+    last = others.aggregate(last=Max("series_place"))["last"] or 0
+    League.objects.filter(pk=league.pk).update(series=series, series_place=last + 1)
+    drop_empty()
+    changed(league.pk)
+    return series
 
 
+@transaction.atomic
 def leave(*, league_id: str) -> League:
     """Take a league out of its series; a series without leagues is deleted.
 
     Raises:
         NotFound: no such league.
     """
-    with transaction.atomic():
-        league = get_league(league_id)
-        League.objects.filter(pk=league.pk).update(series=None, series_place=None)
-        drop_empty()
-        changed(league.pk)
-        return league
+    league = get_league(league_id)
+    League.objects.filter(pk=league.pk).update(series=None, series_place=None)
+    drop_empty()
+    changed(league.pk)
+    return league
 
 
 def drop_empty() -> None:

@@ -17,6 +17,7 @@ from matches.league.leagues import get_league
 from matches.models import League, Role, RoleName
 
 
+@transaction.atomic
 def open_league(*, by: Any, **fields: Any) -> League:
     """Create a league, and make the user its instructor; a superuser needs no role.
 
@@ -28,11 +29,10 @@ def open_league(*, by: Any, **fields: Any) -> League:
         Invalid: an id, game or setting that is not usable.
         ActionRefused: the id is taken.
     """
-    with transaction.atomic():
-        league = opening.create_league(**fields)
-        if by is not None and not by.is_superuser:
-            give_role(league_id=league.pk, username=by.get_username(), name=RoleName.INSTRUCTOR)
-        return league
+    league = opening.create_league(**fields)
+    if by is not None and not by.is_superuser:
+        give_role(league_id=league.pk, username=by.get_username(), name=RoleName.INSTRUCTOR)
+    return league
 
 
 def give_role(*, league_id: str, username: str, name: str) -> Role:
@@ -66,6 +66,7 @@ def give_role(*, league_id: str, username: str, name: str) -> Role:
         return role
 
 
+@transaction.atomic
 def take_role(*, league_id: str, role_id: int, by: Any) -> str:
     """Take a role in a league away from its user. Returns the user name.
 
@@ -77,13 +78,12 @@ def take_role(*, league_id: str, role_id: int, by: Any) -> str:
         NotFound: there is no such role in this league.
         ActionRefused: it is the user's own role.
     """
-    with transaction.atomic():
-        role = Role.objects.select_related("user").filter(league_id=league_id, pk=role_id).first()
-        if role is None:
-            raise NotFound(_("This role is gone already: look again."))
-        if by is not None and role.user_id == by.pk:
-            raise ActionRefused(_("This is your own role: ask another instructor of the league, or a superuser."))
-        username = str(role.user.get_username())
-        Role.objects.filter(pk=role.pk).delete()
-        record(league_id, EventKind.ROLE_TAKEN, user=username, role=role.name)
-        return username
+    role = Role.objects.select_related("user").filter(league_id=league_id, pk=role_id).first()
+    if role is None:
+        raise NotFound(_("This role is gone already: look again."))
+    if by is not None and role.user_id == by.pk:
+        raise ActionRefused(_("This is your own role: ask another instructor of the league, or a superuser."))
+    username = str(role.user.get_username())
+    Role.objects.filter(pk=role.pk).delete()
+    record(league_id, EventKind.ROLE_TAKEN, user=username, role=role.name)
+    return username

@@ -9,7 +9,7 @@ from typing import Any
 from django.db.models import Count, OuterRef, Subquery
 
 from agents_registry.models import Agent
-from league_sdk.protocol.states import MatchState
+from league_sdk.protocol.states import OPEN
 from matches.models import Event, League, Match, Message, Notice
 
 # A subquery per match uses the index; a join would read the transcripts of all leagues.
@@ -83,8 +83,8 @@ def _read(leagues: Collection[str]) -> dict[str, _Known]:
     notices = Notice.objects.filter(league_id__in=known, withdrawn_at=None).order_by("pk")
     for league_id, *rest in [*agents, *notices.values_list("league_id", "pk")]:
         known[str(league_id)].facts.append(tuple(rest))
-    closed = [MatchState.PENDING, MatchState.FINISHED]
-    matches = Match.objects.filter(league_id__in=known).exclude(state__in=closed).annotate(entries=_ENTRY_COUNT)
+    # By their rounds, as in ``matches.league.lifecycle.give_up_matches``.
+    matches = Match.objects.filter(round__league_id__in=known, state__in=OPEN).annotate(entries=_ENTRY_COUNT)
     for league_id, match_id, *rest in matches.values_list("league_id", "match_id", *_MATCH_COLUMNS):
         known[league_id].matches[match_id] = tuple(rest)
     return known

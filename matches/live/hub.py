@@ -19,14 +19,13 @@ from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import Any
 
-from django.db import close_old_connections
-
 from matches.audience import pages
 from matches.audience.pages import PageKey
 from matches.live.changes import Changes
 from matches.live.turns import Turns
 from matches.observing import metrics
 from matches.push import notify
+from storage.databases import outside_requests
 
 logger = logging.getLogger(__name__)
 
@@ -320,9 +319,7 @@ class Hub:
 
     async def run(self, function: Callable[..., Any], *arguments: Any) -> Any:
         """Call a function that queries the database, in the thread that renders."""
-        return await asyncio.get_running_loop().run_in_executor(
-            self.executor, _run_and_close_connections, function, *arguments
-        )
+        return await asyncio.get_running_loop().run_in_executor(self.executor, outside_requests()(function), *arguments)
 
     async def _render(self, page: Page) -> None:
         """Render a page when it is its turn.
@@ -354,13 +351,6 @@ class Hub:
             turns.give_back(0.0 if urgent else self._clock() - started_at)
         if not doubtful or page.seq != seq_before:
             page.rendered_at = started_at
-
-
-def _run_and_close_connections(function: Callable[..., Any], *arguments: Any) -> Any:
-    try:
-        return function(*arguments)
-    finally:
-        close_old_connections()
 
 
 hub = Hub()

@@ -2,8 +2,8 @@
 
 from matches.models.audit import AuditEntry, Via
 from matches.models.check import LINES, Check, CheckAnswer, CheckRole, CheckState, CheckWay, Opponent
+from matches.models.conductor_lease import ConductorLease
 from matches.models.desk import Correction, CorrectionKind, Notice, Role, RoleName
-from matches.models.lead import Lead
 from matches.models.league import Event, League, Match, Message, Round
 from matches.models.outbox import Broadcast, Delivery, DeliveryState
 from matches.models.series import Series
@@ -17,12 +17,12 @@ __all__ = [
     "CheckRole",
     "CheckState",
     "CheckWay",
+    "ConductorLease",
     "Correction",
     "CorrectionKind",
     "Delivery",
     "DeliveryState",
     "Event",
-    "Lead",
     "League",
     "Match",
     "Message",

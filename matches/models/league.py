@@ -5,6 +5,8 @@ The matches themselves are the queue of work: state, referee, attempt and lease 
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from django.core.validators import RegexValidator
 from django.db import models
 from django.db.models import F, Q
@@ -18,7 +20,16 @@ from matches.models.series import Series
 from storage.inside import QuickLoad
 
 
+class _Shown(models.Manager["League"]):
+    """The leagues that are not hidden."""
+
+    def get_queryset(self) -> models.QuerySet[League]:
+        return super().get_queryset().filter(remove_at__isnull=True)
+
+
 class League(QuickLoad, models.Model):
+    """A league. ``League.objects`` has those that anybody may see; ``League.with_hidden`` has all."""
+
     league_id = models.CharField(
         _("league id"),
         max_length=MAX_ID_CHARS,
@@ -43,6 +54,11 @@ class League(QuickLoad, models.Model):
         default=dict, editable=False, help_text="Players that were withdrawn or disqualified, by id, and what for."
     )
     starts_at = models.DateTimeField(_("starts at"), null=True, editable=False)
+    advances = models.BooleanField(
+        null=True,
+        editable=False,
+        help_text="Whether the rounds follow each other, as the instructor clicked; null: as the setting says.",
+    )
     starts_all = models.BooleanField(
         default=False, editable=False, help_text="Whether the planned start begins every round, not only the next one."
     )
@@ -71,11 +87,17 @@ class League(QuickLoad, models.Model):
     archived_at = models.DateTimeField(
         null=True, editable=False, help_text="Since when lists leave it out and nothing in it can be changed."
     )
+    remove_at = models.DateTimeField(
+        null=True, editable=False, help_text="Of a hidden league, when to delete its rows (matches.league.removing)."
+    )
 
     series = models.ForeignKey(Series, null=True, editable=False, on_delete=models.SET_NULL, related_name="leagues")
     series_place = models.PositiveSmallIntegerField(
         null=True, editable=False, help_text="Its place among the leagues of its series."
     )
+
+    objects: ClassVar[models.Manager[League]] = _Shown()
+    with_hidden: ClassVar[models.Manager[League]] = models.Manager()
 
     class Meta:
         verbose_name = _("league")
@@ -91,6 +113,11 @@ class League(QuickLoad, models.Model):
     def rules(self) -> LeagueSettings:
         """The settings with their defaults filled in."""
         return LeagueSettings.model_validate(self.settings)
+
+    @property
+    def runs_all(self) -> bool:
+        """Whether the rounds follow each other by themselves now: as was clicked, or else by the setting."""
+        return self.rules.auto_advance if self.advances is None else self.advances
 
 
 class Round(QuickLoad, models.Model):
@@ -157,6 +184,10 @@ class Match(QuickLoad, models.Model):
         default=list,
         help_text="Tries of players that the referee's own failure spoilt, with the evidence and whether each counted.",
     )
+    unreached = models.JSONField(
+        null=True,
+        help_text="Which referee could not reach which player, so that one in another place plays the match.",
+    )
     play = models.PositiveIntegerField(default=1, help_text="One higher for each replay that the instructor orders.")
     draw_seed = models.CharField(max_length=64, blank=True, default="", help_text="Hex; secret until the end was told.")
 
@@ -183,6 +214,8 @@ class Match(QuickLoad, models.Model):
             models.Index(name="match_round", fields=["round", "state"]),
             # So that a progress report reads the matches in play, not all that its referee has ever judged.
             models.Index(name="match_judged", fields=["referee", "state"]),
+            # Partial, as few matches have it; this condition has no value, so SQLite recognises it.
+            models.Index(name="match_handed_on", fields=["finished_at"], condition=Q(unreached__isnull=False)),
         ]
 
     def __str__(self) -> str:
@@ -192,6 +225,14 @@ class Match(QuickLoad, models.Model):
     def player_ids(self) -> tuple[str, str]:
         """The ids of PLAYER_A and PLAYER_B."""
         return self.player_a.code, self.player_b.code
+
+    @property
+    def between_siblings(self) -> bool:
+        """Whether both players belong to one person of the roster, which only an instructor may know.
+
+        Agents that have registered from one address are not taken for one person's: a class may share one.
+        """
+        return self.player_a.owner_id is not None and self.player_a.owner_id == self.player_b.owner_id
 
 
 class Message(QuickLoad, models.Model):

@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
+from django.conf import settings
 from django.db import DatabaseError
 from django.db.models import Count
 from django.http import HttpRequest
@@ -28,6 +29,8 @@ CONTENT_TYPE = CONTENT_TYPE_LATEST
 OK, OTHER = "ok", "other"
 REGISTRY = CollectorRegistry()
 """The metrics of this process."""
+ASK_REDIS_S = 1.0
+"""How long Redis may take to answer when the metrics are read."""
 SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 
 _counter = partial(Counter, registry=REGISTRY)
@@ -85,6 +88,10 @@ SOCKETS_DROPPED = _counter("league_sockets_dropped", "Sockets closed: the browse
 FRAMES = _counter("league_frames_sent", "Frames sent to browsers.")
 RENDER_SECONDS = _histogram("league_render_seconds", "Time to render one live page.")
 
+# Results --------------------------------------------------------------------------------------
+
+RESULTS = _counter("league_results", "Results that this process made count, by their status.", ["status"])
+
 # The process ----------------------------------------------------------------------------------
 
 
@@ -115,6 +122,25 @@ class _Rows:
         yield reachable
 
 
+class _Redis:
+    """Whether Redis answers, asked when the metrics are read; nothing where the site does without it."""
+
+    def collect(self) -> Iterable[GaugeMetricFamily]:
+        """One metric family."""
+        if not settings.LEAGUE_LIMITS_REDIS_URL:
+            return
+        # Imported where it is used: a site in one process has no redis-py installed.
+        from redis import Redis, RedisError  # noqa: PLC0415
+
+        waits = {"socket_connect_timeout": ASK_REDIS_S, "socket_timeout": ASK_REDIS_S}
+        try:
+            with Redis.from_url(settings.LEAGUE_LIMITS_REDIS_URL, **waits, retry=None) as client:
+                answers = bool(client.ping())
+        except RedisError:
+            answers = False
+        yield GaugeMetricFamily("league_redis_reachable", "Whether Redis answered just now.", value=answers)
+
+
 def _by_state(name: str, words: str, rows: Any) -> GaugeMetricFamily:
     family = GaugeMetricFamily(name, words, labels=["state"])
     for state, count in rows.values_list("state").annotate(Count("pk")).order_by("state"):
@@ -123,6 +149,7 @@ def _by_state(name: str, words: str, rows: Any) -> GaugeMetricFamily:
 
 
 REGISTRY.register(_Rows())
+REGISTRY.register(_Redis())
 
 
 @contextmanager

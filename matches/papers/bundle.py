@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
+from datetime import datetime
 from typing import IO, Any
 
 from django.db import connection, transaction
@@ -19,13 +20,14 @@ from league_sdk.ledger import chain
 from league_sdk.ledger.documents import LEAGUE_FORMAT
 from league_sdk.protocol import SDK_VERSION
 from league_sdk.protocol.masking import without_addresses
-from league_sdk.protocol.states import LeagueState
 from matches.events.registry import PUBLIC
 from matches.models import Check, Event, League, Match, Message
 from matches.papers.sections import LEAGUE, SECTIONS
 from matches.view import readiness
-from matches.view.queries import matches_of, public_entry
+from matches.view.queries import matches_in, matches_of, matches_of_player, public_entry, rounds_of
 
+_WITH_ADDRESSES = ("why", "moved_from", "moved_to")
+"""The fields of public events that hold or may quote the address of an agent."""
 MATCHES_PER_CHUNK = 100
 """Matches whose transcripts are in memory at the same time."""
 
@@ -89,13 +91,12 @@ def write(league: League, out: IO[bytes], *, people: bool) -> None:
 def _lists(league: League, people: bool) -> dict[str, Iterable[dict[str, Any]]]:
     """The items of every list, read lazily."""
     known = agents(league)
-    rounds = league.rounds.select_related("bye").order_by("number")
     notices = league.notices.select_related("agent").order_by("made_at", "pk")
     rows: dict[str, Iterable[Any]] = {
         "roster": RosterEntry.objects.filter(league=league).order_by("pk") if people else (),
         "agents": known,
-        "rounds": rounds.none() if league.state == LeagueState.REGISTRATION else rounds,
-        "events": events(league, people=people),
+        "rounds": rounds_of(league),
+        "events": events(league, people=people, whole_chain=True),
         "corrections": league.corrections.select_related("player").order_by("number"),
         "notices": notices if people else notices.filter(agent__isnull=True, withdrawn_at__isnull=True),
     }
@@ -119,7 +120,7 @@ def _checks(agents: list[Agent]) -> Iterator[dict[str, Any]]:
 
 
 def _matches(league: League, people: bool) -> Iterator[dict[str, Any]]:
-    for chunk in in_chunks(matches_of(league)):
+    for chunk in matches_in_chunks(league):
         messages = transcripts(chunk, people=people)
         for match in chunk:
             yield SECTIONS["matches"].item(match, people, messages=messages[match.pk])
@@ -128,13 +129,9 @@ def _matches(league: League, people: bool) -> Iterator[dict[str, Any]]:
 def _json(value: Any) -> bytes:
     # Sorted: databases return the members of a JSON object in different orders.
     text = json.dumps(
-        value, ensure_ascii=False, allow_nan=False, separators=(",", ":"), sort_keys=True, default=_iso_8601
+        value, ensure_ascii=False, allow_nan=False, separators=(",", ":"), sort_keys=True, default=datetime.isoformat
     )
     return text.encode()
-
-
-def _iso_8601(value: Any) -> str:
-    return str(value.isoformat())
 
 
 # Queries that the tables, the ZIP file and SHARED use, too -------------------------------------------
@@ -169,31 +166,41 @@ def messages_of(league: League, agent: str, *, people: bool) -> Iterator[tuple[M
     """The matches of an agent, such as ``player:P01``, with their messages, as :func:`transcripts` gives them."""
     kind, _, code = agent.partition(":")
     if kind == Kind.PLAYER:
-        of_agent = Q(player_a__code=code) | Q(player_b__code=code)
+        # A match that no referee was given has no messages.
+        rows = matches_of_player(league, code).filter(attempt__gt=0)
     else:
         # Transcripts of our referees have ids without the kind.
         named = Q(entry__sender__in=[agent, code]) | Q(entry__recipient__in=[agent, code])
-        of_agent = Q(pk__in=Message.objects.filter(named, match__league=league).values("match"))
-    rows = matches_of(league).filter(of_agent)
+        rows = matches_of(league).filter(pk__in=Message.objects.filter(named, match__league=league).values("match"))
     for chunk in in_chunks(rows):
         messages = transcripts(chunk, people=people)
         for match in chunk:
             yield match, messages[match.pk]
 
 
-def events(league: League, *, people: bool) -> Iterator[Event]:
+def events(league: League, *, people: bool, whole_chain: bool = False) -> Iterator[Event]:
     """The events of a league in order.
 
-    Without ``people`` only the public ones, with an empty ``why``, which might quote an address.
+    Args:
+        league: whose.
+        people: without it only the public ones, and what may quote an address is empty in them.
+        whole_chain: also those that are not public; without ``people`` they say nothing, but their digests are there.
     """
     rows = league.events.order_by("seq")
-    for event in (rows if people else rows.filter(kind__in=PUBLIC)).iterator():
-        if not people and "why" in event.data:
+    for event in (rows if people or whole_chain else rows.filter(kind__in=PUBLIC)).iterator():
+        hidden = {name: "" for name in _WITH_ADDRESSES if name in event.data}
+        if not people and (event.kind not in PUBLIC or hidden):
             # The hash of the private part replaces the salt, so that the digest can still be verified.
             with suppress(ValueError):
                 event.salt = chain.hash_private(event.salt, event.kind, event.data)
-            event.data["why"] = ""
+            event.data = {**event.data, **hidden} if event.kind in PUBLIC else {}
         yield event
+
+
+def matches_in_chunks(league: League) -> Iterator[list[Match]]:
+    """A league's matches in playing order, in chunks; round by round, so that two million keys are not in memory."""
+    for one in rounds_of(league):
+        yield from in_chunks(matches_in([one]))
 
 
 def in_chunks(rows: QuerySet[Match]) -> Iterator[list[Match]]:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from collections.abc import Iterator
 
 from django.conf import settings as site
 from django.utils.translation import gettext as _
 
 from agents_registry.words import in_other_words
 from league_sdk.ledger import chain
-from league_sdk.ledger.kinds import EventKind, public_part
+from league_sdk.ledger.kinds import EventKind
+from league_sdk.ledger.verify import NotALedger, verify
 from league_sdk.protocol.states import MatchState
 from matches.audience import pages
 from matches.audience.pages import PageKey
@@ -29,7 +30,7 @@ TRIED_PAGES = ("board", "screen", "charts")
 
 
 def chain_sentence(document: LeagueDocument) -> str:
-    """Verify the chain of a document's events; returns a sentence for the person who imports it.
+    """Verify a document as ``league verify`` does; returns sentences for the person who imports it.
 
     Changes: a document without digests (from a version that had no ledger) gets salts and digests, as the migration
     to the ledger made them.
@@ -39,20 +40,16 @@ def chain_sentence(document: LeagueDocument) -> str:
         _chain_anew(document)
         return _("The file is older than the ledger: its events were chained here and prove nothing from before.")
     try:
-        chain.walk(
-            [_link(league.league_id, one) for one in events], league_id=league.league_id, head=league.ledger_head
-        )
+        found = verify(document.raw)
+    except NotALedger as error:
+        return _("Its ledger cannot be checked. %(why)s") % {"why": in_other_words(str(error))}
     except chain.Broken as error:
-        if not document.people:
-            return _("Its ledger cannot be checked: an export without people leaves events out.")
         return _("Its ledger DOES NOT HOLD. %(why)s") % {"why": in_other_words(str(error))}
-    return _("Its ledger holds, from the first event to the head %(head)s.") % {"head": league.ledger_head}
-
-
-def _link(league_id: str, event: Any) -> chain.Link:
-    public = public_part(league_id, event.seq, event.kind, event.at, event.data)
-    private = chain.hash_private(event.salt, event.kind, event.data) if event.salt else ""
-    return chain.Link(public, private, event.digest)
+    sentence = _("Its ledger holds, from the first event to the head %(head)s.") % {"head": league.ledger_head}
+    if not found.doubts:
+        return sentence
+    doubts = _("Not proven by it: %(what)s.") % {"what": in_other_words("; ".join(found.doubts))}
+    return f"{sentence} {doubts}"
 
 
 def _chain_anew(document: LeagueDocument) -> None:
@@ -65,42 +62,55 @@ def _chain_anew(document: LeagueDocument) -> None:
     league.ledger_head = head
 
 
-# The pages of a league ------------------------------------------------------------------------------
+# Whether it can be shown ----------------------------------------------------------------------------
 
 
-def try_out(league: League) -> None:
-    """Put every event of a league into words and render its pages: one that fails would break the list of leagues.
+def try_events(document: LeagueDocument) -> None:
+    """Put every event of a document into words, and compare its matches with them. Nothing is read or written.
 
     Raises:
-        NotALeague: names the event or the page that failed.
+        NotALeague: names the event or the match that failed.
     """
-    events = [Happened(*row) for row in league.events.order_by("seq").values_list("seq", "kind", "data", "at")]
-    moment = Moment()
-    for number, event in enumerate(events):
-        try:
-            moment = fold(moment, [event])
+    number = 0
+
+    def worded() -> Iterator[Happened]:
+        nonlocal number
+        for one in document["events"]:
+            event = Happened(one.seq, one.kind, one.data, one.at)
             _put_into_words(event)
-        except Exception as error:
-            raise NotALeague(f"events[{number}].data", _describe(error)) from error
-    _require_same_results(league, moment)
+            yield event
+            number += 1
+
+    try:
+        moment = fold(Moment(), worded())
+    except Exception as error:
+        raise NotALeague(f"events[{number}].data", _describe(error)) from error
+    _require_same_results(document, moment)
+
+
+def try_pages(league: League) -> None:
+    """Render the pages of a hidden league, as they will be: one that fails would break the list of leagues.
+
+    Raises:
+        NotALeague: names the page that failed.
+    """
     for key in (PageKey(), *(PageKey(kind, league.pk, staff=staff) for kind in TRIED_PAGES for staff in (False, True))):
         try:
-            pages.fragments(key, site.LANGUAGE_CODE)
+            pages.fragments(key, site.LANGUAGE_CODE, hidden=league)
         except Exception as error:
             raise NotALeague(_("The page %(page)s") % {"page": key.kind}, _describe(error)) from error
 
 
-def _require_same_results(league: League, moment: Moment) -> None:
+def _require_same_results(document: LeagueDocument, moment: Moment) -> None:
     """Require that the results in the matches are those in the events, which alone are protected by the chain.
 
     Raises:
         NotALeague: names the first match with another result.
     """
     expected = {outcome.match_id: (str(outcome.status), outcome.winner) for outcome in moment.outcomes.values()}
-    rows = league.matches.order_by("pk").values_list("match_id", "state", "status", "winner__code")
-    for number, (match_id, state, status, winner) in enumerate(rows):
-        result = (status, winner) if state == MatchState.FINISHED else None
-        if result != expected.get(match_id):
+    for number, match in enumerate(document["matches"]):
+        result = (match.status, match.winner) if match.state == MatchState.FINISHED else None
+        if result != expected.get(match.match_id):
             raise NotALeague(f"matches[{number}].status", _("the events of the league tell another result"))
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from django.urls import reverse
 
 from agents_registry.models import Agent, Kind, RosterEntry
-from league_sdk.ledger.standings import Row, natural
+from league_sdk.ledger.standings import Row, decided, natural
 from matches.models import CorrectionKind, League
 from matches.view import queries, readiness, sight
 from matches.view.sight import View
@@ -28,6 +28,7 @@ class Played:
         letter: ``W``, ``D``, ``L``, ``T`` (technical loss) or ``C`` (cancelled).
         why: the player's own words in place of an answer, and its faults, as sentences.
         correction: the number of the correction that set the result, if one did.
+        siblings: whether the opponent belongs to the same person.
     """
 
     match_id: str
@@ -40,6 +41,7 @@ class Played:
     why: list[str]
     correction: int | None
     at: datetime
+    siblings: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +65,7 @@ class Sheet:
     Attributes:
         ready: the result of the check as a word; ``ready_label`` is the same in the reader's language.
         row: the player's row of the table; ``players`` is the number of rows.
+        decided: whether its place was earned: whether any match of the table was won or drawn.
         causes: how often the player lost points for each cause, the most frequent first.
     """
 
@@ -74,6 +77,7 @@ class Sheet:
     left_out: bool = False
     row: Row | None = None
     players: int = 0
+    decided: bool = False
     matches: list[Played] = field(default_factory=list)
     still_to_play: int = 0
     causes: dict[str, int] = field(default_factory=dict)
@@ -83,21 +87,27 @@ class Sheet:
 COLUMNS = (
     *("student", "email", "player_id", "display_name", "version", "registered_at", "check", "checked_at", "rank"),
     *("players", "points", "played", "wins", "draws", "losses", "technical_losses", "points_by_correction", "out"),
-    *("left_out", "still_to_play", "faults", "corrections"),
+    *("left_out", "still_to_play", "faults", "corrections", "against_own_agents"),
 )
+
+
+ROWS_AT_ONCE = 500
+"""How many matches are in memory at once."""
 
 
 def line(sheet: Sheet) -> tuple[object, ...]:
     """A sheet as a row of the CSV table, in the order of :data:`COLUMNS`."""
     row, owner, agent = sheet.row, sheet.owner, sheet.agent
     counts = (row.played, row.wins, row.draws, row.losses, row.technical_losses) if row is not None else (None,) * 5
+    place = row.tied_rank if row is not None and sheet.decided else None
     return (
         *((owner.name, owner.email) if owner is not None else ("", "")),
         *((agent.code, agent.display_name, agent.version, agent.registered_at) if agent is not None else ("",) * 4),
-        *(sheet.ready, sheet.checked_at, row and row.rank, sheet.players or None, row and row.points, *counts),
+        *(sheet.ready, sheet.checked_at, place, sheet.players or None, row and row.points, *counts),
         *(row and row.corrected, row and row.out, "yes" if sheet.left_out else "no", sheet.still_to_play),
         ", ".join(f"{cause} {count}" for cause, count in sheet.causes.items()),
         "; ".join(f"#{one.number} {one.reason}" for one in sheet.corrections),
+        ", ".join(match.match_id for match in sheet.matches if match.siblings),
     )
 
 
@@ -114,7 +124,7 @@ def sheets(league: League, player_id: str = "") -> list[Sheet]:
     players = list(Agent.objects.filter(league=league, kind=Kind.PLAYER).select_related("owner").order_by("pk"))
     chosen = [agent for agent in players if player_id in ("", agent.code)]
     ready = _ready(chosen)
-    rows = {row.player_id: row for row in view.standings}
+    rows, is_decided = {row.player_id: row for row in view.standings}, decided(view.standings)
     matches, coming = _matches(view)
     collected = []
     for agent in chosen:
@@ -129,6 +139,7 @@ def sheets(league: League, player_id: str = "") -> list[Sheet]:
                 left_out=agent.code in league.left_out,
                 row=rows.get(agent.code),
                 players=len(rows),
+                decided=is_decided,
                 matches=matches.get(agent.code, []),
                 still_to_play=coming[agent.code],
                 causes=_causes(view, agent.code),
@@ -169,7 +180,7 @@ def _matches(view: View) -> tuple[dict[str, list[Played]], Counter[str]]:
     """The finished matches of each player, in playing order, and how many matches each has still to play."""
     played: dict[str, list[Played]] = {}
     coming: Counter[str] = Counter()
-    for match in queries.matches_of(view.league):
+    for match in queries.matches_of(view.league).iterator(chunk_size=ROWS_AT_ONCE):
         codes = (match.player_a.code, match.player_b.code)
         outcome = view.outcome(match.match_id)
         if outcome is None:
@@ -191,6 +202,7 @@ def _matches(view: View) -> tuple[dict[str, list[Played]], Counter[str]]:
                     ],
                     correction=outcome.correction,
                     at=outcome.at,
+                    siblings=match.between_siblings,
                 )
             )
     return played, coming

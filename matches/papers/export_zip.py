@@ -11,6 +11,7 @@ import json
 import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from itertools import chain, islice
 from typing import IO, Any
 
 from django.conf import settings
@@ -20,7 +21,7 @@ from agents_registry.models import Kind
 from league_sdk.ledger.documents import LEAGUE_FILE
 from league_sdk.protocol.envelope import stamp
 from matches.audience.pages import story
-from matches.models import League
+from matches.models import League, Match
 from matches.papers import bundle, layout, tables
 from matches.papers.layout import Layout
 from matches.view import queries, sight
@@ -85,7 +86,8 @@ class _SharedFolder:
         for path, content in self._config().items():
             self._put(path, content)
         self._put(f"data/leagues/{league_id}/standings.json", self._layout.standings())
-        self._put(f"data/leagues/{league_id}/rounds.json", self._layout.rounds())
+        rounds = {"league_id": league_id, "rounds": _Lazy(queries.schedule_by_round(self._layout.view))}
+        self._put(f"data/leagues/{league_id}/rounds.json", rounds)
         self._matches()
         for agent in self._agents:
             if agent.kind == Kind.PLAYER:
@@ -99,7 +101,8 @@ class _SharedFolder:
     def _put(self, path: str, content: Mapping[str, Any]) -> None:
         """Write a JSON file with the fields that 004 9.2.1 demands."""
         with _file(self._zip_file, f"{SHARED}/{path}") as file:
-            file.write(_json(layout.whole(content, self._updated), indent=2))
+            for part in _ENCODER.iterencode(layout.whole(content, self._updated)):
+                file.write(part.encode())
 
     def _lines(self, path: str, entries: Iterator[dict[str, Any]]) -> None:
         with _file(self._zip_file, f"{SHARED}/{path}") as file:
@@ -117,11 +120,15 @@ class _SharedFolder:
         }
 
     def _matches(self) -> None:
-        for chunk in bundle.in_chunks(queries.matches_of(self._league)):
+        for chunk in bundle.matches_in_chunks(self._league):
             transcripts = bundle.transcripts(chunk, people=self._people)
-            for match in chunk:
+            # A match that has not begun has no file: a large league has millions of them, all in rounds.json.
+            for match in filter(self._has_begun, chunk):
                 content = self._layout.match(match, transcripts[match.pk])
                 self._put(f"data/matches/{match.league_id}/{match.match_id}.json", content)
+
+    def _has_begun(self, match: Match) -> bool:
+        return match.attempt > 0 or self._layout.view.outcome(match.match_id) is not None
 
     def _agent_logs(self) -> None:
         used: set[str] = set()
@@ -139,6 +146,21 @@ class _SharedFolder:
                 yield from (entry for name, entry in entries if name == agent)
 
 
-def _json(value: Any, indent: int | None = None) -> bytes:
-    # Sorted: databases return the members of a JSON object in different orders.
-    return json.dumps(value, ensure_ascii=False, indent=indent, sort_keys=True, default=stamp).encode()
+class _Lazy(list[Any]):
+    """A JSON list whose items are made as they are written."""
+
+    def __init__(self, items: Iterator[Any]) -> None:
+        # As a first item is taken at once, an empty list is false, as JSON's encoder expects.
+        super().__init__(islice(items, 1))
+        self._items = items
+
+    def __iter__(self) -> Iterator[Any]:
+        return chain(super().__iter__(), self._items)
+
+
+# Sorted: databases return the members of a JSON object in different orders.
+_ENCODER = json.JSONEncoder(ensure_ascii=False, indent=2, sort_keys=True, default=stamp)
+
+
+def _json(value: Any) -> bytes:
+    return json.dumps(value, ensure_ascii=False, sort_keys=True, default=stamp).encode()

@@ -1,48 +1,55 @@
 """Imports a league from its export. The league is history on this site: it can be read, but not played on.
 
 The file is untrusted. Every field is validated before anything is written (``matches.papers.reading``), and what was
-written is tried out before the commit (``matches.papers.checking``); an error names its place in the document.
+written is tried out before anybody sees it (``matches.papers.checking``); an error names its place in the document.
 """
 
 from __future__ import annotations
 
 import hashlib
 import logging
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
+from datetime import timedelta
 from typing import IO, Any, NamedTuple
 
 from django.conf import settings as site
 from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
 from django.db import IntegrityError, transaction
+from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from agents_registry.isolating import isolated
 from agents_registry.names import lookalikes
+from league_sdk import collector
 from league_sdk.ledger.kinds import EventKind
 from league_sdk.protocol.states import AgentState, LeagueState, MatchState, RoundState
 from league_sdk.rules.registry import games
-from matches.league import lifecycle, opening
+from matches.league import lifecycle, opening, removing
 from matches.league.effects import changed
 from matches.league.errors import ActionRefused
-from matches.models import Check, CheckState, League, Message, Role, RoleName
-from matches.papers.checking import chain_sentence, try_out
+from matches.league.leagues import refuse_taken
+from matches.models import Check, CheckState, Event, League, Message, Role, RoleName
+from matches.papers.checking import chain_sentence, try_events, try_pages
 from matches.papers.files import NotALeague
 from matches.papers.reading import LeagueDocument, read
 from matches.papers.sections import NAMED_BY, SECTIONS
 
 logger = logging.getLogger(__name__)
-MAX_ROWS_PER_INSERT = 200
-"""Rows of one INSERT statement; matches whose transcripts are written together."""
+ROWS_PER_PIECE, PAUSE_S = 200, 0.02
+"""Rows that one transaction writes, and how many seconds others may write after it."""
+LEASE = timedelta(minutes=10)
+"""How long after its last piece an import that was killed is hidden before its rows are deleted."""
 Rows = dict[str, dict[Any, Any]]
 """Rows that were written already and to which others refer, as :meth:`Section.columns` takes them."""
 
 
 class Imported(NamedTuple):
-    """The result of an import.
+    """The result of an import, as which it is also handed from :func:`stage` to :func:`publish`.
 
     Attributes:
-        league: the new league.
+        league: the new league; before it is published as its row will be then.
         matches: how many matches it has.
         stopped: whether it was not over when it was exported, so that the import stopped it.
         ledger: a sentence that says whether the chain of its events holds.
@@ -55,36 +62,51 @@ class Imported(NamedTuple):
 
 
 def import_league(*, file: IO[bytes], by: Any = None) -> Imported:
-    """Create a league from its export, with everything in it.
+    """Create a league from its export, with everything in it: :func:`stage`, then :func:`publish`."""
+    return publish(staged=stage(file=file), by=by)
 
-    Changes: a league with the same id, roster, agents, rounds, matches, transcripts, events with the same numbers,
-    corrections and notices; all or nothing. Its agents are SHUTDOWN and have no token: an agent that registers later
-    is a new one. An untouched league with the same id is deleted. A league that was not over is stopped, which adds an
-    event. Digests are kept, whether they hold or not. Nothing is sent.
+
+@collector.paused()
+def stage(*, file: IO[bytes]) -> Imported:
+    """Write the rows of a league from its export, in pieces, while nobody sees it; not to be called in a transaction.
+
+    Changes: a hidden league (``matches.league.removing``) with the id, roster, agents, rounds, matches, transcripts,
+    events with the same numbers, corrections and notices of the document. Its agents are SHUTDOWN and have no token: an
+    agent that registers later is a new one. An untouched league with the same id is deleted. Of a league that was not
+    over nothing is open, as :func:`publish` stops it. If anything fails, the rows are deleted, and the untouched league
+    is there again; if the process is killed, the conductor deletes them after :data:`LEASE`.
 
     Args:
         file: JSON, or a ZIP file with ``league.json`` in it; must be seekable.
-        by: the user who imports it and becomes its instructor; None, or a superuser, gets no role.
 
     Raises:
         NotALeague: the file is not a valid export; the text names the place.
         ActionRefused: this site has a league with this id already, or does not have its game.
     """
     document = read(file)
-    ledger = chain_sentence(document)
+    ledger, stopped = chain_sentence(document), _is_unfinished(document)
+    _refuse(document)
+    try_events(document)
+    if stopped:
+        _close(document)
+    league = League(**document.league.model_dump())
+    with transaction.atomic():
+        untouched = _refuse(document)
+        earlier = list(untouched.events.all()) if untouched is not None else []
+        League.objects.filter(pk=league.pk).delete()
+        # Until it is published it counts as stopped: nothing of it is played, and no agent of it is looked for.
+        hidden = {"state": LeagueState.STOPPED, "remove_at": timezone.now() + LEASE}
+        League(**document.league.model_dump() | hidden).save(force_insert=True)
     try:
-        with transaction.atomic():
-            _refuse(document)
-            League.objects.filter(pk=document.league.league_id).delete()
-            league = _insert_league(document)
-            if by is not None and not by.is_superuser:
-                Role.objects.create(league=league, user=by, name=RoleName.INSTRUCTOR)
-            try_out(league)
-            stopped = _is_unfinished(document)
-            if stopped:
-                league = lifecycle.stop(league_id=league.pk)
-            changed(league.pk)
-    except IntegrityError as error:
+        _insert_rows(league, document)
+        try_pages(league)
+    except BaseException as error:
+        _take_away(league)
+        if untouched is not None:
+            untouched.save(force_insert=True)
+            Event.objects.bulk_create(earlier)
+        if not isinstance(error, IntegrityError):
+            raise
         logger.info("an import was refused, as it violates a constraint of the database: %s", error)
         raise ActionRefused(
             _("The league clashes with one that is here, or with itself; nothing was imported.")
@@ -92,7 +114,45 @@ def import_league(*, file: IO[bytes], by: Any = None) -> Imported:
     return Imported(league, len(document["matches"]), stopped, ledger)
 
 
-def _refuse(document: LeagueDocument) -> None:
+def publish(*, staged: Imported, by: Any = None) -> Imported:
+    """Show a league that was staged. Nothing is sent.
+
+    Changes: the league is hidden no more. If it was not over it is stopped, which adds an event. Digests are kept,
+    whether they hold or not.
+
+    Args:
+        by: the user who imports it and becomes its instructor; None, or a superuser, gets no role.
+    """
+    with transaction.atomic():
+        _renew(staged.league.pk, remove_at=None, state=staged.league.state)
+        league = League.objects.get(pk=staged.league.pk)
+        if by is not None and not by.is_superuser:
+            Role.objects.create(league=league, user=by, name=RoleName.INSTRUCTOR)
+        if staged.stopped:
+            league = lifecycle.stop(league_id=league.pk)
+        changed(league.pk)
+    return staged._replace(league=league)
+
+
+def _renew(league_id: str, **columns: Any) -> None:
+    """Keep a hidden league from being deleted, or show it.
+
+    Raises:
+        ActionRefused: it is being deleted already, as the import stood still.
+    """
+    kept = League.with_hidden.filter(pk=league_id, remove_at__gt=timezone.now())
+    if not kept.update(**({"remove_at": timezone.now() + LEASE} | columns)):
+        raise ActionRefused(_("The import stood still for too long, and is given up: import the file again."))
+
+
+def _take_away(league: League) -> None:
+    League.with_hidden.filter(pk=league.pk, remove_at__isnull=False).update(remove_at=timezone.now())
+    while not removing.remove_piece(league):
+        continue
+
+
+def _refuse(document: LeagueDocument) -> League | None:
+    """Refuse a document that cannot be imported here; returns the untouched league whose place it takes, if any."""
     league = document.league
     if league.league_id == site.LEAGUE_DEMO_ID:
         raise NotALeague(
@@ -104,6 +164,8 @@ def _refuse(document: LeagueDocument) -> None:
             _("This site has a league %(id)s already: an import never changes a league. Use another site for it.")
             % {"id": isolated(league.league_id)}
         )
+    if existing is None:
+        refuse_taken(league.league_id)
     if league.game_type not in games():
         raise ActionRefused(
             _("This site does not have the game %(game)s: install its package first, then import again.")
@@ -116,6 +178,7 @@ def _refuse(document: LeagueDocument) -> None:
             validate_email(person.email)
         except ValidationError:
             raise NotALeague(f"roster[{number}].email", _("it is no e-mail address")) from None
+    return existing
 
 
 def _is_untouched(league: League) -> bool:
@@ -139,11 +202,18 @@ def _is_unfinished(document: LeagueDocument) -> bool:
     return not (over and done and all(one.state == RoundState.COMPLETED for one in document["rounds"]))
 
 
+def _close(document: LeagueDocument) -> None:
+    """Leave nothing open in a league that is stopped when it is published, as ``lifecycle.stop`` does."""
+    for match in document["matches"]:
+        match.state = match.state if match.state == MatchState.FINISHED else MatchState.PENDING
+    for one in document["rounds"]:
+        one.state = one.state if one.state == RoundState.COMPLETED else RoundState.PENDING
+
+
 # Writing ----------------------------------------------------------------------------------------
 
 
-def _insert_league(document: LeagueDocument) -> League:
-    league = League.objects.create(**document.league.model_dump())
+def _insert_rows(league: League, document: LeagueDocument) -> None:
     in_league = {"league": league}
     rows: Rows = {name: {} for name in NAMED_BY}
     rows["person"] = {person.email: person for person in _insert("roster", document, rows, lambda _item: in_league)}
@@ -154,7 +224,8 @@ def _insert_league(document: LeagueDocument) -> League:
         # No address has this key, so an agent that registers from the same address is a new one.
         lambda item: {**in_league, "endpoint_key": _endpoint_key(league, item), "state": AgentState.SHUTDOWN},
     )
-    lookalikes.remember(agents, new=True)
+    for chunk in _pieces(league, agents):
+        lookalikes.remember(chunk, new=True)
     for agent in agents:
         rows[agent.kind][agent.code] = agent
     rows["round"] = {row.number: row for row in _insert("rounds", document, rows, lambda _item: in_league)}
@@ -162,17 +233,20 @@ def _insert_league(document: LeagueDocument) -> League:
         _insert(name, document, rows, lambda _item: in_league)
     _insert_checks(document, rows)
     matches = _insert("matches", document, rows, lambda _item: in_league)
-    for start in range(0, len(matches), MAX_ROWS_PER_INSERT):
-        chunk = zip(
-            matches[start : start + MAX_ROWS_PER_INSERT],
-            document["matches"][start : start + MAX_ROWS_PER_INSERT],
-            strict=True,
-        )
-        Message.objects.bulk_create(
-            [Message(match=row, **message.model_dump()) for row, item in chunk for message in item.messages],
-            batch_size=MAX_ROWS_PER_INSERT,
-        )
-    return league
+    pairs = zip(matches, document["matches"], strict=True)
+    messages = [Message(match=row, **message.model_dump()) for row, item in pairs for message in item.messages]
+    for chunk in _pieces(league, messages):
+        Message.objects.bulk_create(chunk)
+
+
+def _pieces(league: League, rows: list[Any]) -> Iterator[list[Any]]:
+    """The rows in pieces, each of which is written in a transaction of its own; between them others may write."""
+    for start in range(0, len(rows), ROWS_PER_PIECE):
+        if start:
+            time.sleep(PAUSE_S)
+        with transaction.atomic():
+            _renew(league.pk)
+            yield rows[start : start + ROWS_PER_PIECE]
 
 
 def _insert(name: str, document: LeagueDocument, rows: Rows, more: Callable[[Any], dict[str, Any]]) -> list[Any]:
@@ -186,7 +260,8 @@ def _insert(name: str, document: LeagueDocument, rows: Rows, more: Callable[[Any
     """
     section = SECTIONS[name]
     made = [section.model(**section.columns(item, rows), **more(item)) for item in document[name]]
-    return list(section.model._default_manager.bulk_create(made, batch_size=MAX_ROWS_PER_INSERT))
+    league = League(league_id=document.league.league_id)
+    return [row for chunk in _pieces(league, made) for row in section.model._default_manager.bulk_create(chunk)]
 
 
 def _endpoint_key(league: League, item: Any) -> str:

@@ -18,7 +18,7 @@ from matches.league.reports import is_moment, read_entries
 from matches.papers import files
 from matches.papers.files import NotALeague, format_place, shorten
 from matches.papers.sections import SECTIONS, Document
-from matches.papers.shape import LeaguePart, OutcomePart
+from matches.papers.shape import LeaguePart, Object, OutcomePart
 
 _ID = re.compile(r"[A-Za-z0-9_-]{1,64}", re.ASCII)
 
@@ -28,13 +28,13 @@ class LeagueDocument(dict[str, list[Any]]):
 
     Attributes:
         league: the league itself.
-        people: whether the document includes what only the instructor may see.
+        raw: the document as it was decoded.
     """
 
-    def __init__(self, league: LeaguePart, people: bool, lists: Mapping[str, list[Any]]) -> None:
+    def __init__(self, league: LeaguePart, raw: Object, lists: Mapping[str, list[Any]]) -> None:
         super().__init__(lists)
         self.league = league
-        self.people = people
+        self.raw = raw
 
 
 def read(file: IO[bytes]) -> LeagueDocument:
@@ -63,7 +63,7 @@ def read(file: IO[bytes]) -> LeagueDocument:
         name: [_validated(section.shape, item, (name, number)) for number, item in enumerate(data[name])]
         for name, section in SECTIONS.items()
     }
-    document = LeagueDocument(league, data["people"], lists)
+    document = LeagueDocument(league, data, lists)
     _check_keys(document)
     _check_links(document)
     _check_matches(document)

@@ -10,6 +10,7 @@ import io
 import json
 from collections.abc import Iterator, Sequence
 from datetime import datetime
+from itertools import chain
 from typing import IO
 
 from agents_registry.isolating import plain
@@ -74,7 +75,7 @@ def _matches(league: League, people: bool) -> Rows:
         *("choice_A", "choice_B", "drawn_number", "faults", "corrected_by", "finished_at"),
     )
     view = sight.everything(league)
-    for match in queries.matches_of(league):
+    for match in chain.from_iterable(bundle.matches_in_chunks(league)):
         line, outcome = queries.match_row(match, view), view.outcome(match.match_id)
         details = outcome.details if outcome is not None else {}
         first, second = line["player_A_id"], line["player_B_id"]
@@ -103,7 +104,7 @@ def _players(league: League, people: bool) -> Rows:
 def _messages(league: League, people: bool) -> Rows:
     names = ("at", "sender", "recipient", "message_type", "elapsed_ms", "limit_ms", "http_status", "problem")
     yield ("match_id", "round", "attempt", "n", *names)
-    for chunk in bundle.in_chunks(queries.matches_of(league)):
+    for chunk in bundle.matches_in_chunks(league):
         transcripts = bundle.transcripts(chunk, people=False)
         for match in chunk:
             for message in transcripts[match.pk]:

@@ -73,7 +73,7 @@ class Outgoing:
         self._leagues: dict[str, set[str]] = {}
         self._results: set[str] = set()
         self._due: set[bool] = set()
-        self._sending = self._failed = False
+        self._sending = False
 
     def put(self, leagues: dict[str, set[str]], due: set[bool], *, results: Collection[str] = ()) -> None:
         """Send a message soon. What comes before the loop gets to send is sent as one message.
@@ -113,9 +113,6 @@ class Outgoing:
                 await self._sleep(BATCH_INTERVAL_S)
 
     async def _send(self, leagues: dict[str, set[str]], due: set[bool], results: Collection[str]) -> None:
-        layer = get_channel_layer()
-        if layer is None:
-            return
         changes = {league: sorted(matches) for league, matches in leagues.items()}
         message = {
             "type": "live.changed",
@@ -124,20 +121,31 @@ class Outgoing:
             "due": sorted(due),
             "from": PROCESS_ID,
         }
-        try:
-            async with asyncio.timeout(SEND_TIMEOUT_S):
-                await layer.group_send(GROUP, message)
-            self._failed = False
-        except Exception as error:
-            # The change itself is committed, and regular refreshes will show it. Log an outage once, at its beginning.
-            if not self._failed:
-                logger.warning(
-                    "the channel layer took no message (%s): pages and conductors look themselves", _why(error)
-                )
-            self._failed = True
+        await send(GROUP, message)
 
 
 _outgoing = Outgoing()
+_failing: set[str] = set()
+"""Groups to which the last message could not be sent."""
+
+
+async def send(group: str, message: dict[str, Any]) -> None:
+    """Send a message to every process that listens to a group; it is lost if the channel layer takes none.
+
+    Nobody relies on it: a change is committed, and found by whoever looks at the rows; a caller waits as for an agent
+    that is away. An outage is logged once, at its beginning.
+    """
+    layer = get_channel_layer()
+    if layer is None:
+        return
+    try:
+        async with asyncio.timeout(SEND_TIMEOUT_S):
+            await layer.group_send(group, message)
+        _failing.discard(group)
+    except Exception as error:
+        if group not in _failing:
+            logger.warning("the channel layer took no message for %s (%s): it is lost", group, _why(error))
+        _failing.add(group)
 
 
 def attach(loop: asyncio.AbstractEventLoop, *, sleep: Sleep = asyncio.sleep) -> None:
@@ -191,26 +199,35 @@ def end_if_cancelled() -> None:
         raise asyncio.CancelledError
 
 
-async def listen(hear: Callable[[dict[str, Any]], None]) -> None:
-    """Receive every message until cancelled; subscribe again after a failure.
+def _hand(hear: Callable[[dict[str, Any]], None], message: dict[str, Any], group: str) -> None:
+    """Hand a message to its listener. One that it fails at costs this process no other message."""
+    try:
+        hear(message)
+    except Exception:
+        logger.exception("a message of the group %s was not taken", group)
+
+
+async def listen(hear: Callable[[dict[str, Any]], None], group: str = GROUP) -> None:
+    """Receive every message of a group until cancelled; subscribe again after a failure.
 
     Args:
-        hear: called with each message: ``leagues``, the ids of leagues, each with the ids of matches; ``results``,
-            those of the leagues in which a match has ended; ``due``, the calls of conductors, true for an urgent one;
-            ``from``, the sending process.
+        hear: called with each message. Those of :data:`GROUP` have ``leagues``, the ids of leagues, each with the ids
+            of matches; ``results``, those of the leagues in which a match has ended; ``due``, the calls of conductors,
+            true for an urgent one; ``from``, the sending process.
     """
     layer = get_channel_layer()
     if layer is None:
         return
-    pause = RESUBSCRIBE_BACKOFF_S[0]
+    pause, channel = RESUBSCRIBE_BACKOFF_S[0], ""
     while True:
         try:
-            channel = await layer.new_channel("live")
-            await layer.group_add(GROUP, channel)
+            # A channel that could not be subscribed is used again, as it may get messages that nobody takes.
+            channel = channel or await layer.new_channel(group)
+            await layer.group_add(group, channel)
             end_if_cancelled()
-            pause = RESUBSCRIBE_BACKOFF_S[0]
+            pause, subscribed, channel = RESUBSCRIBE_BACKOFF_S[0], channel, ""
             while True:
-                hear(await layer.receive(channel))
+                _hand(hear, await layer.receive(subscribed), group)
         except Exception as error:
             # Redis has not started yet, or is away.
             logger.warning("the channel layer failed (%s): subscribing again in %.1f s", _why(error), pause)

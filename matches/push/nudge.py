@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -20,6 +21,23 @@ def attach(waker: Callable[[bool], None]) -> Callable[[], None]:
     """
     _wakers.append(waker)
     return lambda: _wakers.remove(waker)
+
+
+@contextmanager
+def woken(*, only_urgent: bool = False) -> Iterator[asyncio.Event]:
+    """An event that nudges set while the context lasts; to be entered on the event loop that waits for it."""
+    loop, event = asyncio.get_running_loop(), asyncio.Event()
+
+    def wake(urgent: bool) -> None:
+        # Skip if it is set already: each wake-up costs a system call.
+        if (urgent or not only_urgent) and not event.is_set():
+            loop.call_soon_threadsafe(event.set)
+
+    detach = attach(wake)
+    try:
+        yield event
+    finally:
+        detach()
 
 
 def nudge(*, urgent: bool = True) -> None:

@@ -13,11 +13,12 @@ from datetime import datetime
 from enum import Enum
 from typing import Any
 
-from django.db.models import F, Model
+from django.db.models import F, Model, Q
 
+from agents_registry.isolating import isolated
 from agents_registry.models import Agent, Gateway, Kind, RosterEntry
 from league_sdk.protocol.transcript import storable
-from matches.models import Correction, League, Match, Notice, Role
+from matches.models import AuditEntry, Correction, League, Match, Notice, Role, Via
 
 Values = dict[str, Any]
 HIDDEN_SETTINGS = ("settings.registration_code",)
@@ -27,8 +28,8 @@ MAX_ROWS = 100
 MAX_VALUE_CHARS = 200
 
 LEAGUE_FIELDS = (
-    *("display_name", "state", "paused", "starts_at", "starts_all", "freeze_from", "frozen_seq", "unveiled"),
-    *("left_out", "out", "archived_at", "series_id"),
+    *("display_name", "state", "paused", "advances", "starts_at", "starts_all"),
+    *("freeze_from", "frozen_seq", "unveiled", "left_out", "out", "archived_at", "series_id"),
 )
 # ``ping_wanted`` is logged as ``check_wanted``, its earlier name, under which the log has it already.
 AGENT_FIELDS = ("state", "trusted", "readmit", "by_hand", "display_name", "check_wanted", "owner_id")
@@ -60,10 +61,38 @@ def _fields_of(value: Any) -> Values:
     return {field.name: getattr(value, field.name) for field in fields(value)}
 
 
+def last_change(row: Model, name: str) -> AuditEntry | None:
+    """The last entry of the log in which something of a row was changed.
+
+    Args:
+        row: a league, match or agent, or a row that is edited in the admin as it is, such as an account.
+        name: a column, a setting of a league, or the name of an action.
+    """
+    keys = [name, f"{name}_id", f"settings.{name}"]
+    about = {"league_id": getattr(row, "league_id", None) or ""}
+    if isinstance(row, Agent | Match):
+        keys = [f"{row.code if isinstance(row, Agent) else row.match_id} {key}" for key in keys]
+    elif not isinstance(row, League):
+        about |= {"target": str(row), "action": f"{row._meta.model_name}.change"}
+    of_name = Q(changes__has_any_keys=keys) | Q(action=name)
+    return AuditEntry.objects.filter(of_name, **about).order_by("-id").first()
+
+
+def who(entry: AuditEntry | None) -> str:
+    """Who wrote an entry, and when, for a sentence; a dash if there is none."""
+    if entry is None:
+        return "–"
+    account = isolated(entry.account) if entry.account else Via.API.label
+    return f"{account}, {isolated(f'{entry.at:%H:%M:%S} UTC')}"
+
+
 def league_of(arguments: Mapping[str, Any], result: Any) -> str:
     """The id of the league that an action was done in, or that it made: an import names its league in the file."""
     league = getattr(result, "league", None)
-    return str(arguments.get("league_id") or (league.pk if isinstance(league, League) else ""))
+    if league_id := arguments.get("league_id") or (league.pk if isinstance(league, League) else ""):
+        return str(league_id)
+    leagues = Agent.objects.filter(pk__in=agent_ids_of(arguments)).values_list("league_id", flat=True).distinct()
+    return str(leagues[0] or "") if len(leagues) == 1 else ""
 
 
 def target_of(arguments: Mapping[str, Any]) -> str:
@@ -115,8 +144,8 @@ def snapshot(arguments: Mapping[str, Any]) -> Values:
 
 
 def _league(league_id: str) -> Values:
-    # Before a league is opened, its values are the defaults.
-    league = League.objects.filter(pk=league_id).first() or League(pk=league_id)
+    # Before a league is opened, and after it is deleted, its values are the defaults.
+    league = League.objects.filter(pk=league_id).first() or League(pk="")
     values = {name: getattr(league, name) for name in LEAGUE_FIELDS}
     for name, value in league.rules.model_dump().items():
         values[f"settings.{name}"] = value

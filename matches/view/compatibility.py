@@ -7,10 +7,8 @@ No transcript is read, only what is stored about each registration: the shapes t
 
 from __future__ import annotations
 
-import threading
-import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -22,6 +20,7 @@ from league_sdk.dialects.memory import read_own
 from league_sdk.protocol.faults import Cause
 from league_sdk.protocol.messages import MessageType
 from matches.models import Delivery, DeliveryState, League, Match
+from matches.view.kept import Kept
 
 MESSAGES = (
     MessageType.ROUND_ANNOUNCEMENT,
@@ -111,10 +110,15 @@ def _cell(agent: Agent, kind: str, failed: Mapping[tuple[str, str, str], How], o
 
 
 def _faults(agents: Sequence[Agent]) -> dict[tuple[str, str, str], How]:
-    """How agents failed to take messages, from the faults of their matches: by league, player and message."""
+    """How agents failed to take messages, from the faults of their matches: by league, player and message.
+
+    What students' referees said is left out. An imported league does not know whose referees it had: those, which never
+    registered here, count.
+    """
     found: dict[tuple[str, str, str], How] = {}
     pks = {agent.pk for agent in agents}
     lost = Match.objects.filter(Q(player_a__in=pks) | Q(player_b__in=pks)).exclude(faults=[]).order_by()
+    lost = lost.exclude(referee__site_key=False, referee__registrations__gt=0)
     for league_id, faults in lost.values_list("league_id", "faults").iterator(chunk_size=500):
         for fault in faults:
             cause = fault.get("cause")
@@ -171,34 +175,16 @@ def _most(kind: MessageType, people: Mapping[str, set[object]]) -> Most | None:
     return Most(kind, shares) if shares else None
 
 
-class KeptMost:
-    """What most agents of the site do, computed again after a minute.
-
-    Args:
-        clock: monotonic seconds.
-    """
-
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock = clock
-        self._lock = threading.Lock()
-        self._rows: list[Most] = []
-        self._until = float("-inf")
-
-    def rows(self) -> list[Most]:
-        """The rows; at most one query, and mostly none."""
-        with self._lock:
-            if self._clock() >= self._until:
-                agents = Agent.objects.filter(kind=Kind.PLAYER, league__demo=False).exclude(spoken={}).order_by()
-                rows = agents.values_list("spoken", "owner_id", "endpoint_key").iterator(chunk_size=500)
-                self._rows = most((spoken, owner or key) for spoken, owner, key in rows)
-                self._until = self._clock() + KEPT_S
-            return self._rows
-
-    def forget(self) -> None:
-        """Compute it again at the next request."""
-        with self._lock:
-            self._until = float("-inf")
+def site_most() -> list[Most]:
+    """What most agents of this site do; at most one query, and mostly none."""
+    return kept_most.get((), (), _read_most)
 
 
-site_most = KeptMost()
-"""What most agents of this site do."""
+def _read_most() -> tuple[list[Most], int, bool]:
+    agents = Agent.objects.filter(kind=Kind.PLAYER, league__demo=False, league__remove_at=None).exclude(spoken={})
+    rows = agents.order_by().values_list("spoken", "owner_id", "endpoint_key").iterator(chunk_size=500)
+    return most((spoken, owner or key) for spoken, owner, key in rows), 1, True
+
+
+kept_most: Kept[list[Most]] = Kept(1, min_s=KEPT_S)
+"""What :func:`site_most` answers."""

@@ -12,7 +12,7 @@ from functools import partial
 from itertools import pairwise
 from typing import NamedTuple
 
-from league_sdk.ledger.standings import Row, Scoring
+from league_sdk.ledger.standings import Row, Scoring, champions
 from league_sdk.rules.game import Chances
 from matches.events.history import Outcome
 from matches.view.luck import chances_of
@@ -134,6 +134,6 @@ def luckiest(
 
 
 def _ahead(rows: list[Row]) -> Ahead | None:
-    if len(rows) < 2 or not rows[0].leads or rows[0].tied:
+    if len(rows) < 2 or len(champions(rows)) != 1:
         return None
     return ahead(merit_of(rows[0]), merit_of(rows[1]))

@@ -16,6 +16,7 @@ from typing import Any, Generic, TypeVar
 
 from matches.models import League
 from matches.view import sight
+from matches.view.recent import MAX_RESULTS
 from matches.view.sight import View
 
 T = TypeVar("T")
@@ -56,11 +57,13 @@ class Kept(Generic[T]):
         max_size: the limit on the sum of all sizes; the least recently used value is evicted first. A single value is
             kept whatever its size.
         clock: monotonic seconds.
+        min_s: the shortest time for which a large value is reused, where :data:`KEPT_S` is too short.
     """
 
-    def __init__(self, max_size: int, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, max_size: int, clock: Callable[[], float] = time.monotonic, *, min_s: float = 0.0) -> None:
         self._max_size = max_size
         self._clock = clock
+        self._min_s = min_s
         self._lock = threading.Lock()
         self._making: OrderedDict[Hashable, threading.Lock] = OrderedDict()
         self._entries: OrderedDict[Hashable, _Entry[T]] = OrderedDict()
@@ -103,7 +106,7 @@ class Kept(Generic[T]):
         value, size, large = make()
         ended = self._clock()
         # The age counts from the start of making it: the rows were read then.
-        until = started + max(KEPT_S, (1 + KEPT_FACTOR) * (ended - started))
+        until = started + max(KEPT_S, self._min_s, (1 + KEPT_FACTOR) * (ended - started))
         with self._lock:
             self._drop(key)
             self._entries[key] = _Entry(value, mark, size, large, until)
@@ -126,7 +129,7 @@ class Kept(Generic[T]):
 
 answers: Kept[bytes] = Kept(MAX_KEPT_BYTES)
 """Answers as JSON, by league and question."""
-_views: Kept[View] = Kept(sight.MAX_LATEST_MOMENTS)
+_views: Kept[View] = Kept(MAX_RESULTS)
 
 
 def public_view(league: League) -> View:
@@ -136,8 +139,8 @@ def public_view(league: League) -> View:
     def make() -> tuple[View, int, bool]:
         view = sight.public(league)
         # Compute the table here, so that its time counts for how long the view is kept.
-        large = len(view.standings) + len(view.moment.outcomes) > LARGE_OUTCOMES
-        return view, 1, large
+        size = len(view.standings) + len(view.moment.outcomes)
+        return view, size, size > LARGE_OUTCOMES
 
     return _views.get(key, mark(league), make)
 

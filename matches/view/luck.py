@@ -84,6 +84,9 @@ class Keeper:
         start: runs a function in the background; None if this process computes no figures.
         clock: monotonic seconds.
         max_kept: how many sets of figures are kept: one for each league and audience.
+
+    Attributes:
+        kept: these sets.
     """
 
     def __init__(
@@ -98,7 +101,7 @@ class Keeper:
         self.start = start
         self._clock = clock
         self._lock = threading.Lock()
-        self._kept: Recent[Hashable, _Kept] = Recent(max_kept)
+        self.kept: Recent[Hashable, _Kept] = Recent(max_kept)
         self._busy = False
 
     def known(self, view: View) -> Known | None:
@@ -123,7 +126,7 @@ class Keeper:
             )
         )
         with self._lock:
-            entry = self._kept[key] = self._kept.get(key) or _Kept()
+            entry = self.kept[key] = self.kept.get(key) or _Kept()
             is_due = entry.computed_for != mark and not self._busy and (view.over or self._clock() >= entry.due)
             self._busy = self._busy or (is_due and self.start is not None)
         if is_due and self.start is not None:
@@ -144,11 +147,6 @@ class Keeper:
                 entry.luck, entry.mark, entry.after_round = luck, mark, after_round
             entry.computed_for, entry.due = mark, ended + max(MIN_GAP_S, GAP_FACTOR * (ended - began))
             self._busy = False
-
-    def forget_all(self) -> None:
-        """Forget every figure."""
-        with self._lock:
-            self._kept.clear()
 
 
 def chances_of(game_type: str, outcome: Outcome) -> Chances | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import datetime
 from itertools import takewhile
 from typing import Any, cast
@@ -58,6 +58,11 @@ def standings_rows(view: View) -> list[StandingsRow]:
 def frozen_mark(view: View) -> dict[str, Any]:
     """The field of a message that says that a table is that of an earlier round; empty without a freeze."""
     return {} if view.frozen_after is None else {"frozen_after_round": view.frozen_after}
+
+
+def out_mark(view: View) -> dict[str, Any]:
+    """The field of a message that says who was taken out of the league, and how; empty if nobody was."""
+    return {"out": dict(view.moment.out)} if view.moment.out else {}
 
 
 def update_facts(view: View) -> dict[str, Any]:
@@ -123,21 +128,46 @@ def round_head(played: Round, view: View, *, for_messages: bool) -> RoundHead:
 
 def schedule(view: View, *, for_messages: bool = False) -> list[RoundRow]:
     """Every round with its matches (ruling, section 3); ``for_messages`` as in :func:`round_head`."""
-    rounds: dict[int, RoundRow] = {}
-    if view.league.state == LeagueState.REGISTRATION:
-        # The schedule is not made yet, or only in part.
-        return []
-    for round_ in view.league.rounds.select_related("bye").order_by("number"):
-        rounds[round_.number] = {**round_head(round_, view, for_messages=for_messages), "matches": []}
-    for match in for_rows(matches_of(view.league)):
-        rounds[match.round.number]["matches"].append(match_row(match, view))
-    return list(rounds.values())
+    return _with_matches(view, rounds_of(view.league), for_rows(matches_of(view.league)), for_messages)
+
+
+def schedule_by_round(view: View) -> Iterator[RoundRow]:
+    """The same for messages, a round at a time: the whole of a large league is too much for the memory."""
+    for round_ in rounds_of(view.league):
+        yield from _with_matches(view, [round_], for_rows(matches_in([round_])), for_messages=True)
+
+
+def rounds_of(league: League) -> QuerySet[Round]:
+    """A league's rounds in order; none while the schedule is being made."""
+    rounds = league.rounds.select_related("bye").order_by("number")
+    return rounds.none() if league.state == LeagueState.REGISTRATION else rounds
+
+
+def _with_matches(view: View, rounds: Iterable[Round], matches: Iterable[Match], for_messages: bool) -> list[RoundRow]:
+    rows: dict[int, RoundRow] = {
+        one.number: {**round_head(one, view, for_messages=for_messages), "matches": []} for one in rounds
+    }
+    for match in matches:
+        rows[match.round.number]["matches"].append(match_row(match, view))
+    return list(rows.values())
 
 
 def matches_of(league: League) -> QuerySet[Match]:
     """A league's matches in playing order, with all rows that a line needs; none while the schedule is being made."""
     matches = Match.objects.filter(league=league)
     return _in_playing_order(matches.none() if league.state == LeagueState.REGISTRATION else matches)
+
+
+def matches_of_player(league: League, player_id: str) -> QuerySet[Match]:
+    """A player's matches in playing order, as :func:`matches_of` gives them.
+
+    By the player's row alone: with its id and the league, the database would look at every match of the league.
+    """
+    # No id contains NUL, and PostgreSQL refuses a parameter that does.
+    player = Agent.objects.filter(league=league, kind=Kind.PLAYER, code=player_id.replace("\x00", "\ufffd")).first()
+    matches = Match.objects.filter(Q(player_a=player) | Q(player_b=player))
+    made = player is not None and league.state != LeagueState.REGISTRATION
+    return _in_playing_order(matches if made else matches.none())
 
 
 def matches_in(rounds: Collection[Round]) -> QuerySet[Match]:
@@ -288,7 +318,7 @@ def choice_field(game_type: str) -> str:
 
 def next_match(view: View, player_id: str) -> dict[str, Any] | None:
     """A player's next match that is not finished (ruling, section 3)."""
-    of_player = matches_of(view.league).filter(Q(player_a__code=player_id) | Q(player_b__code=player_id))
+    of_player = matches_of_player(view.league, player_id)
     if view.is_present:
         match = of_player.exclude(state=MatchState.FINISHED).first()
     else:
@@ -309,7 +339,7 @@ def player_stats(view: View, player_id: str) -> dict[str, Any] | None:
     row = next((row for row in view.standings if row.player_id == player_id), None)
     if row is None:
         return None
-    played = matches_of(view.league).filter(Q(player_a__code=player_id) | Q(player_b__code=player_id))
+    played = matches_of_player(view.league, player_id)
     return {
         "player_id": player_id,
         "stats": wire_row(row),

@@ -6,7 +6,6 @@ an agent's own line found belongs to that agent.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -306,7 +305,6 @@ ESSENTIAL = (
 SLOW_SHARE = 0.5
 """An agent that uses a larger share of its time limit during the check counts as slow (our choice)."""
 
-_lock = threading.Lock()
 _findings: Recent[UUID, Finding] = Recent(MAX_CACHED_FINDINGS)
 
 
@@ -328,16 +326,14 @@ def _step(clause: str, league: League | None) -> str:
 def load_findings(check_ids: Iterable[UUID]) -> dict[UUID, Finding]:
     """The findings of finished reports; these never change, so the latest ones are cached."""
     wanted_ids = set(check_ids)
-    with _lock:
-        findings = {check_id: _findings[check_id] for check_id in wanted_ids & _findings.keys()}
+    findings = {check_id: known for check_id in wanted_ids if (known := _findings.get(check_id)) is not None}
     missing = wanted_ids - findings.keys()
     if missing:
         # A report may have 100 000 characters, so only a few are in memory at a time.
         rows = Check.objects.filter(pk__in=missing).values_list("pk", "passed", "report").iterator(chunk_size=20)
         new = {check_id: _finding(passed is True, report) for check_id, passed, report in rows}
         findings |= new
-        with _lock:
-            _findings.update(new)
+        _findings.update(new)
     return findings
 
 

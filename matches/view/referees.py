@@ -25,8 +25,14 @@ def judged_by(referee: Agent, broadcast: Broadcast) -> Iterable[Match]:
 
 
 def find_referee(referee_id: str, league_id: str | None) -> Agent | None:
-    """A referee by its id: one of the site, or of a league when that is named."""
-    return Agent.objects.filter(kind=Kind.REFEREE, code=referee_id, league_id=league_id).first()
+    """A referee by its id; None if there is none, or if it judges not in the league that is named but in another one.
+
+    One of an imported league, which never registered here, may have the id of one that did.
+    """
+    referees = Agent.objects.filter(kind=Kind.REFEREE, code=referee_id)
+    if league_id is not None:
+        referees = referees.filter(league_id=league_id)
+    return referees.order_by("-registrations").first()
 
 
 def waits_for_players(broadcast_id: int) -> bool:

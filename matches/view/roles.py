@@ -59,6 +59,11 @@ def may(user: Any, permission: Permission, league_id: str) -> bool:
     return permission in allowed(user, league_id)
 
 
+def opens_leagues(user: Any) -> bool:
+    """Whether a user may open leagues: an instructor, perhaps without a league so far."""
+    return bool(user.is_active and user.is_staff and user.has_perm("matches.add_league"))
+
+
 def leagues(user: Any, permission: Permission) -> QuerySet[League]:
     """The leagues in which a user has a permission."""
     if not (user.is_active and user.is_staff):

@@ -46,8 +46,8 @@ class Champion(TypedDict):
 class Champions(TypedDict):
     """The winners of a league."""
 
-    champion: Annotated[Champion | None, says("The winner, with rank 1; null before the end.")]
-    champions: Annotated[list[Champion], says("Everyone who shares the first place; empty before the end.")]
+    champion: Annotated[Champion | None, says("The winner, with rank 1; null before the end, and if nobody won.")]
+    champions: Annotated[list[Champion], says("Everyone who shares the first place; empty without a winner.")]
 
 
 class LeagueRow(Champions):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated
+from typing import Annotated, Literal
 
 from typing_extensions import TypedDict
 
@@ -87,21 +87,12 @@ class _Person:
     name: str
     cells: list[StandingsRow | None] = field(default_factory=list)
 
-    @property
-    def points(self) -> int:
-        return sum(cell["points"] for cell in self.cells if cell is not None)
-
-    @property
-    def wins(self) -> int:
-        return sum(cell["wins"] for cell in self.cells if cell is not None)
-
-    @property
-    def played(self) -> int:
-        return sum(cell["played"] for cell in self.cells if cell is not None)
+    def total(self, column: Literal["points", "wins", "played"]) -> int:
+        return sum(cell[column] for cell in self.cells if cell is not None)
 
     @property
     def order(self) -> tuple[int, int]:
-        return -self.points, -self.wins
+        return -self.total("points"), -self.total("wins")
 
 
 def find(series_id: str) -> Series | None:
@@ -156,9 +147,9 @@ def series_row(series: Series, see: Callable[[League], View] = sight.public) -> 
             {
                 "rank": rows[-1]["rank"] if shares else place,
                 "display_name": person.name,
-                "points": person.points,
-                "wins": person.wins,
-                "played": person.played,
+                "points": person.total("points"),
+                "wins": person.total("wins"),
+                "played": person.total("played"),
                 "evenings": [_cell(cell) for cell in person.cells],
             }
         )

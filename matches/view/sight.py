@@ -6,7 +6,6 @@ agents. No caller can forget the freeze, as there is no other way to the table.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
@@ -22,11 +21,8 @@ from league_sdk.protocol.states import LeagueState
 from matches.events.history import Happened, Moment, Outcome
 from matches.events.registry import fold
 from matches.models import Event, League
-from matches.view.recent import Recent
+from matches.view.recent import MAX_RESULTS, Recent
 from storage.prepared import Prepared
-
-MAX_LATEST_MOMENTS = 50
-"""Leagues whose latest moment is cached."""
 
 EVENTS_PER_CACHED_MOMENT = 250
 """Events between two cached moments of a league's past; once they are cached, any moment is reached by folding about so
@@ -34,8 +30,7 @@ many at most."""
 MAX_CACHED_PASTS = 8
 """Leagues whose past moments are cached."""
 
-_lock = threading.Lock()
-_latest: Recent[tuple[str, datetime], Moment] = Recent(MAX_LATEST_MOMENTS)
+_latest: Recent[tuple[str, datetime], Moment] = Recent(MAX_RESULTS, lambda latest: len(latest.outcomes))
 _pasts: Recent[tuple[str, datetime], dict[int, Moment]] = Recent(MAX_CACHED_PASTS)
 
 
@@ -58,8 +53,7 @@ def _scoring(rules: LeagueSettings) -> Scoring:
 def moment(league: League, upto: int | None = None) -> Moment:
     """How a league stood after event number ``upto``; None: now. One query reads the events that are not cached."""
     key = (league.pk, league.created_at)
-    with _lock:
-        start = _latest.get(key)
+    start = _latest.get(key)
     if start is None or (upto is not None and upto < start.seq):
         start = _cached_before(key, upto)
     if upto is not None:
@@ -83,10 +77,9 @@ def _read(events: Iterable[Event]) -> list[Happened]:
 
 def _cached_before(key: tuple[str, datetime], upto: int | None) -> Moment:
     """The latest cached moment of a league's past that is not after event ``upto``."""
-    with _lock:
-        moments = _pasts.get(key, {})
-        seq = max((seq for seq in moments if upto is None or seq <= upto), default=None)
-        return moments[seq] if seq is not None else Moment()
+    moments = _pasts.get(key, {})
+    seq = max((seq for seq in moments if upto is None or seq <= upto), default=None)
+    return moments[seq] if seq is not None else Moment()
 
 
 def _fold_past(key: tuple[str, datetime], known: Moment, events: list[Happened]) -> Moment:
@@ -102,14 +95,19 @@ def _fold_past(key: tuple[str, datetime], known: Moment, events: list[Happened])
 
 
 def _cache_past(key: tuple[str, datetime], moments: dict[int, Moment]) -> None:
-    with _lock:
-        _pasts[key] = _pasts.get(key, {}) | moments
+    # What another thread caches at the same moment may be lost: it is folded again then, and so below.
+    _pasts[key] = _pasts.get(key, {}) | moments
 
 
 def _cache_latest(key: tuple[str, datetime], latest: Moment) -> None:
-    with _lock:
-        known = _latest.get(key)
-        _latest[key] = latest if known is None or known.seq < latest.seq else known
+    known = _latest.get(key)
+    _latest[key] = latest if known is None or known.seq < latest.seq else known
+
+
+def forget(league: League) -> None:
+    """Forget what is cached of a league that was deleted: another one may come from a file with its id and its time."""
+    _latest.forget((league.pk, league.created_at))
+    _pasts.forget((league.pk, league.created_at))
 
 
 def known_to_owners(league: League) -> Moment:
@@ -195,12 +193,11 @@ class View:
         above = len(self.standings) - len(self.unveiled)
         return [*for_people(self.standings[:above]), *for_people(self.standings[above:])]
 
-    def table(self, before_round: int | None = None) -> list[Row]:
-        """The table of this view's results, or only of those from rounds before ``before_round``."""
-        results = self.moment.results
-        if before_round is not None:
-            results = [result for result in results if result.round_number < before_round]
-        return table(self.names, results, self.scoring, points=self.moment.corrected_points, out=self.moment.out)
+    def table(self) -> list[Row]:
+        """The table of this view's results, without the final places that are unveiled."""
+        return table(
+            self.names, self.moment.results, self.scoring, points=self.moment.corrected_points, out=self.moment.out
+        )
 
     @property
     def unveiled(self) -> set[str]:

@@ -11,7 +11,7 @@ from django.db.models import Count
 
 from agents_registry.models import Agent, Kind
 from league_sdk.ledger.kinds import CORRECTIONS, EventKind
-from league_sdk.ledger.standings import Row
+from league_sdk.ledger.standings import Row, champions
 from league_sdk.protocol.states import LeagueState, MatchState, RoundState
 from matches.formats.round_robin import matches_of, rounds_of
 from matches.models import Event, League, Match, Round
@@ -95,8 +95,8 @@ def summaries(leagues: Iterable[League], *, staff: bool = False) -> dict[str, Su
     ended = Event.objects.filter(kind__in=_CHAMPION_EVENTS, data__champion__isnull=False).order_by("seq")
     # Events of earlier versions have no list of champions.
     champions_by_league: dict[str, Champions] = {
-        league_id: {"champion": champion, "champions": champions or [champion]}
-        for league_id, champion, champions in ended.values_list("league_id", "data__champion", "data__champions")
+        league_id: {"champion": first, "champions": [first] if everyone is None else everyone}
+        for league_id, first, everyone in ended.values_list("league_id", "data__champion", "data__champions")
     }
     tallies = tally()
     return {
@@ -137,21 +137,21 @@ def summary(view: View) -> Summary:
         started_at=moment.started_at,
         completed_at=moment.completed_at,
         **best,
-        auto_advance=view.rules.auto_advance,
+        auto_advance=league.frozen["summary"].get("auto_advance", False)
+        if view.is_limited_by_freeze
+        else league.runs_all,
     )
 
 
 NOBODY: Champions = {"champion": None, "champions": []}
 
 
-def champions_of(rows: Iterable[Row]) -> Champions:
-    """``champion`` (rank 1) and ``champions`` (tied_rank 1) as messages and pages name them (ruling, section 14)."""
-    champions: list[Champion] = [
-        {"player_id": row.player_id, "display_name": row.display_name, "points": row.points}
-        for row in rows
-        if row.tied_rank == 1
+def champions_of(rows: Sequence[Row]) -> Champions:
+    """``champion`` (the first) and ``champions`` as messages and pages name them (ruling, section 14)."""
+    named: list[Champion] = [
+        {"player_id": row.player_id, "display_name": row.display_name, "points": row.points} for row in champions(rows)
     ]
-    return {"champion": champions[0] if champions else None, "champions": champions}
+    return {"champion": named[0] if named else None, "champions": named}
 
 
 def _summary(league: League, rounds: list[Round], counts: Tally, best: Champions) -> Summary:
@@ -185,7 +185,7 @@ def _summary(league: League, rounds: list[Round], counts: Tally, best: Champions
         started_at=league.started_at,
         completed_at=league.completed_at,
         **(best if league.state == LeagueState.COMPLETED else NOBODY),
-        auto_advance=league.rules.auto_advance,
+        auto_advance=league.runs_all,
     )
 
 

@@ -13,17 +13,15 @@ from typing import NamedTuple
 from django.db import connection
 
 from matches.events.history import Outcome
-from matches.view.recent import Recent
+from matches.view.recent import MAX_RESULTS, Recent
 from matches.view.sight import View
 from matches.view.stories import Lead, Story, Teller, corrected_points, in_order
 
-MAX_CACHED = 50
-"""For how many leagues and audiences the stories are continued rather than told from the beginning."""
 BURST_S = 1.0
 """Results of a round that came in within this time of the newest one are told together, the most interesting first."""
 
 _lock = threading.Lock()
-_cached: Recent[Hashable, tuple[Teller, tuple[int, int], int]] = Recent(MAX_CACHED)
+_cached: Recent[Hashable, tuple[Teller, tuple[int, int], int]] = Recent(MAX_RESULTS, lambda told: len(told[0].stories))
 
 
 class Latest(NamedTuple):
@@ -113,9 +111,3 @@ def _key(view: View) -> Hashable:
     undone = tuple(number for number, correction in moment.corrections.items() if correction["undone"])
     changed = (len(moment.corrections), undone, tuple(moment.out.items()), len(view.names), view.scoring)
     return (league.pk, league.created_at, view.is_present, league.frozen_seq, moment.started_at, changed)
-
-
-def forget_all() -> None:
-    """Empty the cache."""
-    with _lock:
-        _cached.clear()

@@ -37,11 +37,11 @@ def _finished(data: Mapping[str, Any]) -> dict[str, Any]:
 
 def _completed(data: Mapping[str, Any]) -> dict[str, Any]:
     # Events of earlier versions have no list of champions.
-    champions = data.get("champions") or [data.get("champion") or {}]
-    # Nobody is champion of a table of zeros.
+    champions = data.get("champions", [data.get("champion") or {}])
+    # Earlier versions named everybody champion of a table of zeros.
     names = [isolated(str(row.get("display_name", "–"))) for row in champions if row.get("points", 0) > 0]
     if not names:
-        return {"champions_named": ""}
+        return {"champions_named": "" if champions else states.no_champion()}
     named, unnamed = ", ".join(names[:MAX_NAMED]), len(names) - MAX_NAMED
     if unnamed > 0:
         named = ngettext("%(players)s and %(count)d more", "%(players)s and %(count)d more", unnamed) % {

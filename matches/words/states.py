@@ -77,11 +77,12 @@ def headline(known: Summary, frozen_after: int | None) -> str:
     if rounds_over and known.matches_done < known.matches:
         return _replays_headline(known.matches - known.matches_done)
     if state == LeagueState.COMPLETED:
-        return ngettext(
+        over = ngettext(
             "The league is over: its only match is played.",
             "The league is over: all %(count)d matches are played.",
             known.matches,
         ) % {"count": known.matches}
+        return over if known.champions else f"{over} {no_champion()}"
     if known.paused:
         return _("Paused: no match starts until the instructor resumes the league.")
     if known.round_number is None:
@@ -105,6 +106,11 @@ def headline(known: Summary, frozen_after: int | None) -> str:
         "Round %(round)d is being played: %(left)d matches to go.",
         left,
     ) % {"round": known.round_number, "left": left}
+
+
+def no_champion() -> str:
+    """Says that nobody has won a league that is over (ruling, section 14)."""
+    return _("There is no champion: no match that counts was won or drawn.")
 
 
 def _between_rounds_headline(auto_advance: bool) -> str:

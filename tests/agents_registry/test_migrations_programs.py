@@ -1,4 +1,4 @@
-"""After an upgrade from a version without stored programs, the first look of the conductor stores them."""
+"""After an upgrade from a version without stored programs, matches in play keep theirs from others."""
 
 from __future__ import annotations
 
@@ -42,27 +42,6 @@ def first_look() -> set[str]:
     """The matches that the conductor of a site that was just started gives to referees first."""
     plan = due.look(busy_agents=(), draining=False, again=True)
     return set(Match.objects.filter(pk__in=[one.match_pk for one in plan.starts]).values_list("match_id", flat=True))
-
-
-@pytest.mark.django_db(transaction=True)
-def test_programs_that_need_no_look_up_are_stored_at_the_first_look_and_the_others_wait(
-    zones: Zones, migrations_restored: None
-) -> None:
-    make.open_league("fall")
-    for code, endpoint in ENDPOINTS.items():
-        make.player(code, "fall", endpoint=endpoint)
-    upgrade()
-    assert set(stored_programs().values()) == {("", "")}
-
-    first_look()
-
-    assert stored_programs() == {
-        "P01": ("192.0.2.7|8101", "192.0.2.7"),
-        "P02": ("agents.example|443", ""),
-        "P03": ("127.0.0.1|8103", "::1"),
-        "P04": ("", ""),
-    }
-    assert zones.lookups == []
 
 
 @pytest.mark.django_db(transaction=True)

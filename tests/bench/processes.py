@@ -56,6 +56,11 @@ class Process:
             raise RuntimeError(f"{self.name} ended: {text[-2000:]}")
         return word in text
 
+    @property
+    def pid(self) -> int:
+        """The number of the process."""
+        return self._process.pid
+
     def cpu_s(self) -> float:
         """Seconds of processor time so far, user and system, of the process and its children."""
         return _cpu_s(self._process.pid)
@@ -98,6 +103,14 @@ class Bench(Instructor):
         self.http.timeout = PATIENCE_S
         self._all: list[Process] = []
 
+    def create(self, league_id: str, game_type: str = "even_odd", **settings: Any) -> None:
+        """Open a league to which any number of players may come from this machine."""
+        super().create(league_id, game_type, **settings)
+        self._let_crowd_in(league_id)
+
+    def _let_crowd_in(self, league_id: str) -> None:
+        self.post(f"/leagues/{league_id}/crowd/let_in", {"address": "127.0.0.1"})
+
     def start(self) -> None:
         """Start the site, referees and players; returns when all agents have registered."""
         self.start_site()
@@ -117,6 +130,7 @@ class Bench(Instructor):
         environment = ENVIRONMENT | {"LEAGUE_CHECK_ON_REGISTRATION": str(int(checked))}
         self.host = self._run("host", "manage.py", "host", *options, **environment)
         wait_for("the site is healthy", self._healthy)
+        self._let_crowd_in(LEAGUE)
         self.referees = [self._referee(number, matches_at_once) for number in range(1, referees + 1)]
         for referee in self.referees:
             wait_for(f"{referee.name} has registered", lambda one=referee: one.says(" is REF"))

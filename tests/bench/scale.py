@@ -2,9 +2,10 @@
 
 ``python -m tests.bench.scale``. Four leagues of thirty players that answer at once are played side by side (so that
 the site has work while one round waits for its last match), by one conductor and by 1, 2 and 4 web processes with one
-referee each. Each run has a fresh database and a fresh Redis. Beside each rate is printed how many cores were in use:
-once all cores are, more processes help only on more machines. The sidecars of web processes and the doors of referees
-are counted with the whole machine only.
+referee each; then ten leagues by two web processes and by one and two conductors. Each run has a fresh database and a
+fresh Redis. Beside each rate is printed how many cores were in use: once all cores are, more processes help only on
+more machines. So the rate at which the busiest conductor would need a whole core is printed, too. The sidecars of web
+processes and the doors of referees are counted with the whole machine only.
 """
 
 from __future__ import annotations
@@ -26,10 +27,13 @@ from tests.e2e.site import wait_for
 
 PLAYERS = 30
 LEAGUES = 4
-WEB_PROCESSES = (1, 2, 4)
+MORE_LEAGUES = 10
+RUNS = ((1, 1, LEAGUES), (2, 1, LEAGUES), (4, 1, LEAGUES), (2, 1, MORE_LEAGUES), (2, 2, MORE_LEAGUES))
+"""How many web processes, conductors and leagues."""
 LIMIT_S = 240.0
 BAR_CHARS = 40
 """Length of the longest bar of the printed chart."""
+WHO_CHARS = 30
 
 
 def used_s(pid: int) -> float:
@@ -44,14 +48,14 @@ def machine_s() -> float:
     return (sum(fields) - fields[3] - fields[4]) / TICKS
 
 
-def play(folder: Path, web: int, players: int) -> dict[str, Any]:
-    """Play the leagues with ``web`` web processes, each with a referee; returns the figures."""
+def play(folder: Path, web: int, conducting: int, count: int, players: int) -> dict[str, Any]:
+    """Play ``count`` leagues with ``web`` web processes, each with a referee; returns the figures."""
     with ExitStack() as stack:
         site, _redis = stack.enter_context(scaled_site(folder))
-        conductor = site.start_conductor()
+        conductors = [site.start_conductor() for _ in range(conducting)]
         webs = site.start_web(web)
         referees = [site.start_referee(one) for one in webs]
-        leagues = [f"scale_{number}" for number in range(LEAGUES)]
+        leagues = [f"scale_{number}" for number in range(count)]
         for league in leagues:
             webs[0].post("/leagues", {"league_id": league}, status=201)
         # The agents of each league have paths of their own at one port, so no agent is in two matches at once.
@@ -68,7 +72,7 @@ def play(folder: Path, web: int, players: int) -> dict[str, Any]:
         site.wait_for_referees(webs[0], web)
         groups = {
             "web": [one.process.pid for one in webs],
-            "conductor": [conductor.process.pid],
+            **{f"conductor {n}": [one.process.pid] for n, one in enumerate(conductors, 1)},
             "referees": [one.process.pid for one in referees],
         }
 
@@ -95,9 +99,9 @@ def play(folder: Path, web: int, players: int) -> dict[str, Any]:
             why = database.execute("SELECT data FROM matches_event WHERE kind = 'attempt_lost'").fetchall()
         if not_at_once:
             raise RuntimeError(f"matches that were not won or drawn in their first attempt: {not_at_once}; {why}")
-    matches = LEAGUES * players * (players - 1) // 2
+    matches = count * players * (players - 1) // 2
     return {
-        "web": web,
+        "who": f"{web} web, {conducting} conductor{'s' * (conducting > 1)}, {count} leagues",
         "wall_s": wall,
         "matches_per_s": matches / wall,
         "busy": used["machine"] / wall,
@@ -109,24 +113,30 @@ def main() -> int:
     """Measure and print the curve; returns the exit code."""
     parser = command_line("scale", __doc__)
     parser.add_argument("--players", type=within(2, 100), default=PLAYERS, help="2 to 100")
+    parser.add_argument("--more-leagues", action="store_true", help="only the runs of ten leagues")
     options = parser.parse_args()
     runs = []
-    for web in WEB_PROCESSES:
+    for web, conducting, count in RUNS:
+        if options.more_leagues and count != MORE_LEAGUES:
+            continue
         with scratch() as folder:
             try:
-                runs.append(play(folder, web, options.players))
+                runs.append(play(folder, web, conducting, count, options.players))
             except pytest.skip.Exception as missing:
                 print(f"not measured: {missing}")
                 return 0
     cores = os.cpu_count() or 1
     max_rate = max(one["matches_per_s"] for one in runs)
-    print("web processes   matches/s   cores in use")
+    print(f"{'':{WHO_CHARS}}   matches/s   cores in use")
     for one in runs:
         bar = "#" * round(BAR_CHARS * one["matches_per_s"] / max_rate)
-        print(f"{one['web']:13}   {one['matches_per_s']:9.1f}   {one['busy']:.2f} of {cores}   {bar}")
+        print(f"{one['who']:{WHO_CHARS}}   {one['matches_per_s']:9.1f}   {one['busy']:.2f} of {cores}   {bar}")
     for one in runs:
         ms = ", ".join(f"{name} {value:.1f}" for name, value in one["ms"].items())
-        print(f"  {one['web']} web: processor in ms per match: {ms}")
+        busiest = max(value for name, value in one["ms"].items() if name.startswith("conductor"))
+        print(
+            f"  {one['who']}: processor in ms per match: {ms}; a core for the busiest conductor: {1000 / busiest:.0f}/s"
+        )
     return 0
 
 

@@ -1,4 +1,4 @@
-"""What a match costs in leagues of ten, a hundred and a thousand players: processor time of host and referees.
+"""What a match costs in leagues of ten, a hundred and a thousand players: processor time of host and referees, bytes.
 
 ``python -m tests.bench.sizes``. Each size is measured on a fresh site with two referees. Ten players play several
 whole leagues; of the larger leagues only the first rounds are played, because a thousand players have 499,500 matches.
@@ -22,14 +22,25 @@ LEAGUES = {10: 8, 100: 1, 1000: 1}
 LIMIT_S = 600.0
 
 
+def stored(bench: Bench) -> dict[str, int]:
+    """Bytes of the database, and of the files in the folders for logs and SHARED."""
+    ((pages,),), ((page_size,),) = bench.rows("PRAGMA page_count"), bench.rows("PRAGMA page_size")
+    sizes = {"database": int(pages) * int(page_size)}
+    for name in ("logs", "SHARED"):
+        files = (bench.folder / "data" / name).rglob("*")
+        sizes[name] = sum(path.stat().st_size for path in files if path.is_file())
+    return sizes
+
+
 async def play(bench: Bench, league: str, rounds: int) -> dict[str, Any]:
     """Play some rounds of one league; returns the figures of all but the first round."""
     done = "SELECT count(*) FROM matches_round WHERE league_id = ? AND state = 'COMPLETED'"
     cpu: dict[str, float] = {}
+    before: dict[str, int] = {}
     begun = schedule_s = 0.0
     for number in range(1, rounds + 1):
         if number == 2:
-            cpu, begun = bench.cpu_s(), time.perf_counter()
+            cpu, before, begun = bench.cpu_s(), stored(bench), time.perf_counter()
         clicked = time.perf_counter()
         await asyncio.to_thread(bench.post, f"/leagues/{league}/start")
         if number == 1:
@@ -45,7 +56,8 @@ async def play(bench: Bench, league: str, rounds: int) -> dict[str, Any]:
     if any(status not in ("WIN", "DRAW") or attempt != 1 for status, attempt in rows):
         raise RuntimeError("not every match was won or drawn in its first attempt")
     wall = time.perf_counter() - begun
-    return {"matches": len(rows), "wall_s": wall, "schedule_s": schedule_s, "cpu_s": used}
+    grown = {name: size - before[name] for name, size in stored(bench).items()}
+    return {"matches": len(rows), "wall_s": wall, "schedule_s": schedule_s, "cpu_s": used, "grown": grown}
 
 
 def measure(players: int, rounds: int) -> dict[str, Any]:
@@ -55,8 +67,10 @@ def measure(players: int, rounds: int) -> dict[str, Any]:
         runs = [asyncio.run(play(bench, league, rounds)) for league in names]
     matches = sum(run["matches"] for run in runs)
     used = {part: 1000 * sum(run["cpu_s"][part] for run in runs) / matches for part in ("host", "referees", "players")}
+    grown = {part: sum(run["grown"][part] for run in runs) / matches / 1000 for part in ("database", "logs", "SHARED")}
     return {
         "players": players,
+        "grown": ", ".join(f"{part} {size:.1f}" for part, size in grown.items()),
         "matches": matches,
         "wall_ms": 1000 * sum(run["wall_s"] for run in runs) / matches,
         "schedule_s": max(run["schedule_s"] for run in runs),
@@ -75,6 +89,7 @@ def main() -> int:
         if players > options.largest:
             break
         one = by_size[players] = measure(players, rounds)
+        print(f"{players:5} players: kB per match: {one['grown']}")
         print(
             f"{players:5} players: {one['cost_ms']:6.2f} ms of processor per match (host {one['host']:.2f}, "
             f"referees {one['referees']:.2f}; their players {one['players']:.2f}), {one['wall_ms']:.1f} ms of time; "

@@ -68,6 +68,8 @@ class Player:
         params = words.registration("player", o.name, f"conv-player-{o.name}-reg-001", about)
         if o.league_id:
             params["league_id"] = o.league_id
+        if o.token:
+            params["auth_token"] = o.token
         reply = await self.post(words.rpc("register_player", params))
         if reply is None:
             print("NO ANSWER from the league", flush=True)
@@ -206,6 +208,7 @@ if __name__ == "__main__":
     parser.add_argument("--register-host", default="localhost", help="the host named in contact_endpoint")
     parser.add_argument("--choice", choices=[*PARITIES, "alternate"], default="even")
     parser.add_argument("--league-id", default="")
+    parser.add_argument("--token", default="", help="the auth_token of an earlier registration")
     parser.add_argument("--dial", choices=LOOPS, default="", help="dial out, and give no address")
     parser.add_argument("--delay-choice", type=float, default=0.0, help="seconds")
     sys.exit(asyncio.run(main(parser.parse_args())))

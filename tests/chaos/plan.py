@@ -212,4 +212,10 @@ class TimedFaults:
 def settings_of(rng: random.Random) -> dict[str, Any]:
     """A league's settings: limits so short that a lost call ends within the promised time; rounds without pauses."""
     limits = {"join_timeout_s": 2.0, "move_timeout_s": 2.5, "game_over_timeout_s": 2.0, "generic_timeout_s": 3.0}
-    return {**limits, "retry_base_s": 0.3, "auto_advance": True, "announce_wait_s": rng.choice([1.0, 2.0])}
+    return {
+        **limits,
+        "retry_base_s": 0.3,
+        "auto_advance": True,
+        "announce_wait_s": rng.choice([1.0, 2.0]),
+        "pause_if_absent": 0,
+    }

@@ -57,10 +57,14 @@ class Unit:
                 await self._process.wait()
                 await asyncio.sleep(RESTART_AFTER_S)
 
-    async def end(self) -> None:
-        """Kill it, for good."""
+    def give_up(self) -> None:
+        """Do not restart it any more."""
         if self._keeper is not None:
             self._keeper.cancel()
+
+    async def end(self) -> None:
+        """Kill it, for good, or until the next ``start``."""
+        self.give_up()
         if self._process is not None and self._process.returncode is None:
             self._process.kill()
             await self._process.wait()

@@ -67,11 +67,12 @@ def require_programs() -> None:
     """
     if shutil.which("redis-server") is None:
         raise NotInstalled("redis-server is not installed")
-    if _initdb() is None:
+    if initdb_path() is None:
         raise NotInstalled("PostgreSQL is not installed")
 
 
-def _initdb() -> str | None:
+def initdb_path() -> str | None:
+    """The newest initdb of this machine, if there is one."""
     return shutil.which("initdb") or max(map(str, Path("/usr/lib/postgresql").glob("*/bin/initdb")), default=None)
 
 
@@ -89,7 +90,7 @@ class Postgres:
     """A PostgreSQL that keeps its data when it is killed (but not if the machine crashes: fsync is off)."""
 
     def __init__(self, folder: Path) -> None:
-        initdb = _initdb()
+        initdb = initdb_path()
         assert initdb is not None
         self._bin, self.port = Path(initdb).parent, free_port()
         self._home = folder / "postgres"
@@ -106,6 +107,11 @@ class Postgres:
     def start(self) -> None:
         """Start it."""
         self._run(*self._control, "start")
+
+    def processes(self) -> list[int]:
+        """The ids of the server's processes, the first of which started the others."""
+        first = (self._home / "data" / "postmaster.pid").read_text().split()[0]
+        return [int(first), *map(int, Path(f"/proc/{first}/task/{first}/children").read_text().split())]
 
     @property
     def url(self) -> str:

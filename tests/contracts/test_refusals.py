@@ -33,6 +33,7 @@ SERVERS: dict[str, Callable[[], Exchange[Any]]] = {
 REFUSED = {
     "too large": (Post(b" " * (MAX_BODY_BYTES + 1)), 413, -32600),
     "another content type": (Post(b"{}", "text/plain"), 200, -32600),
+    "a compressed body": (Post(b"\x1f\x8b", content_encoding="gzip"), 200, -32600),
     "no JSON": (Post(b"{"), 200, -32700),
     "not UTF-8": (Post(b"\xff\xfe{\x00"), 200, -32700),
     "a key twice": (Post(b'{"method": "a", "method": "b"}'), 200, -32700),

@@ -33,6 +33,7 @@ CAPABILITIES = {
     "practice": "test_practice.py::test_agents_practise_while_a_league_is_played_and_nothing_of_it_counts",
     "the replay of a league": "test_replay.py::test_a_league_is_replayed_from_its_first_event_to_the_end",
     "joining with the starter kit, on a phone": "test_join_page.py::test_a_student_joins_a_league_from_its_join_page",
+    "late and repeated calls": "test_late_clicks.py::test_twenty_calls_at_once_start_one_round",
     "the page of a player": "test_player_page.py::test_the_page_of_a_player_fills_as_it_plays",
     "my agent": "test_my_agent.py::test_a_student_sees_a_wrong_answer_mends_the_agent_and_sends_the_request_again",
     "the live board and its policy": "test_policy.py::test_the_board_is_live_and_the_policy_blocks_injected_scripts",

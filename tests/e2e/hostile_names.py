@@ -18,9 +18,9 @@ NAMES = [
     "שחקןשלאמפסיקלדברעלהמשחקהכיחשובבעולםכולווגםעלמהשהיהאתמולבערבבבית",
     "👩‍👩‍👧‍👦🏴‍☠️🧑🏽‍🚀🫠" * 6,
     "漢字仮名交じり文大会出場者代表選手権優勝候補筆頭" * 3,
-    "\N{HANGUL FILLER}",
+    "\N{HANGUL FILLER}\N{ARABIC-INDIC DIGIT THREE}",
 ]
-"""One long word, one from right to left, emoji, CJK, and an invisible name. The site keeps the first 64 characters."""
+"""A long word, one from right to left, emoji, CJK, a nearly invisible name. The site keeps the first 64 characters."""
 PLAYED, STARTED, WAITING, CROWD = "names-played", "names-started", "names-waiting", "names-crowd"
 TILES = 60
 """How many tiles the readiness wall of the waiting league has: one for each player and each person on the roster."""

@@ -75,3 +75,27 @@ def test_a_player_that_comes_back_plays_the_rest(site: Site, tmp_path: Path) -> 
             assert all(row["technical_losses"] == 0 for row in site.get("/leagues/back/standings"))
         finally:
             back.close()
+
+
+def test_a_league_whose_class_has_gone_waits_for_a_click(site: Site, tmp_path: Path) -> None:
+    with league_with_players(site, "gone", 6, tmp_path, **QUICK | {"suspend_after": 2, "shutdown_after": 5}) as players:
+        site.post("/leagues/gone/start")
+        site.wait_for_round("gone", 1)
+        for player in players[1:]:
+            player.close()
+        site.post("/leagues/gone/rounds/run_all")
+        site.wait_for_round("gone", 2)
+        league = site.get("/leagues/gone")
+        assert (league["status"], league["paused"], league["round"], league["matches_done"]) == ("RUNNING", True, 2, 6)
+        feed = site.get("/leagues/gone/events")["events"]
+        [paused] = [one for one in feed if one["kind"] == "paused_as_absent"]
+        assert paused["data"] == {"round_id": 2, "absent": 5, "called": 6}
+        assert paused["text"] == "Paused: 5 of 6 players did not answer in round 2."
+
+        # It goes on with a click, and does not stop again for those that it has waited for.
+        site.post("/leagues/gone/start")
+        site.wait_until("gone", "COMPLETED")
+        league = site.get("/leagues/gone")
+        assert (league["matches_done"], league["champion"]["player_id"]) == (15, "P01")
+        kinds = [one["kind"] for one in site.get("/leagues/gone/events")["events"]]
+        assert (kinds.count("paused_as_absent"), kinds.count("resumed")) == (1, 1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, expect
@@ -92,3 +93,32 @@ def test_a_match_is_played_again_after_the_end_of_the_league(site: Site, tmp_pat
             # The player counts both of its results, and the league no longer counts the first.
             "our row is not our record",
         }
+
+
+@pytest.mark.long
+def test_another_champion_is_told_to_every_player_and_so_is_whoever_is_disqualified(site: Site, tmp_path: Path) -> None:
+    with league_with_players(site, "unseated", 3, tmp_path) as players:
+        site.play_to_the_end("unseated")
+        for player in players:
+            player.wait_for_last_message()
+        first = site.get("/leagues/unseated")["champions"]
+        ousted = first[0]["player_id"]
+        correction = {"kind": "disqualify", "player_id": ousted, "matches_become": "lose", "reason": REASON}
+        site.post("/leagues/unseated/corrections", correction, status=201)
+        champions = [one["player_id"] for one in site.get("/leagues/unseated")["champions"]]
+        assert ousted not in champions
+
+        def ends(player: Player) -> list[dict[str, Any]]:
+            return [one for one in player.messages() if one.get("message_type") == "LEAGUE_COMPLETED"]
+
+        wait_for("all hear of the end again", lambda: all(len(ends(player)) == 2 for player in players))
+        for player in players:
+            was, now = ends(player)
+            assert ("corrected" in was, "out" in was, was["champions"]) == (False, False, first)
+            assert (now["corrected"], now["out"]) == (True, {ousted: "disqualified"})
+            assert [one["player_id"] for one in now["champions"]] == champions
+            assert now["champion"] == now["champions"][0]
+            assert now["conversation_id"] != was["conversation_id"]
+            table = [one for one in player.messages() if one.get("message_type") == "LEAGUE_STANDINGS_UPDATE"][-1]
+            assert table["out"] == {ousted: "disqualified"}
+            assert {row["player_id"]: row["rank"] for row in table["standings"]}[ousted] == 3

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from contextlib import ExitStack, closing
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import httpx
 import pytest
@@ -139,6 +140,21 @@ def test_referees_take_ports_above_one_that_is_taken(tmp_path: Path) -> None:
             ports = [int(command_line(pid).partition("--port ")[2].split()[0]) for pid in site.referees()]
             assert len(set(ports)) == 2
             assert all(one > port for one in ports)
+
+
+@pytest.mark.parametrize("host", ["::", "0.0.0.0"])
+def test_referees_of_a_host_that_listens_everywhere_listen_where_they_say(tmp_path: Path, host: str) -> None:
+    options = ("--no-demo", "--referees", "1", "--host", host)
+    with site_with_players(tmp_path, 2, options=options) as (site, _):
+        site.play_to_the_end(LEAGUE)
+        [match] = site.get(f"/leagues/{LEAGUE}/matches")
+        assert (match["attempt"], match["referee_id"]) == (1, "REF01")
+        command = command_line(site.referees()[0])
+        port = int(command.partition("--port ")[2].split()[0])
+        said = urlsplit(command.partition("--endpoint ")[2].split()[0])
+        for name in {said.hostname, "127.0.0.1"} | ({"::1"} if host == "::" else set()):
+            with socket.create_connection((name, port), timeout=10):
+                pass
 
 
 def test_the_host_says_in_a_sentence_that_its_port_is_taken(tmp_path: Path) -> None:

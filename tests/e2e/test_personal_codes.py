@@ -69,8 +69,9 @@ def test_only_a_players_own_code_registers_it_again_and_no_page_or_log_has_a_cod
         with ThreadPoolExecutor() as both:
             twice = list(both.map(lambda code: register(site, victim, "Agent1", code), [CODES["Agent1"]] * 2))
         assert [(one["status"], one["player_id"]) for one in twice] == [("ACCEPTED", "P01")] * 2
-        # The code moves no player to another address: there it would be a new player, for which it is too late.
-        assert register(site, players[1], "Agent1", CODES["Agent1"])["status"] == "REJECTED"
+        # The code of a person with one agent finds it at another address, too; but the other player is at this one.
+        moved = register(site, players[1], "Agent1", CODES["Agent1"])
+        assert (moved["status"], moved["player_id"]) == ("ACCEPTED", "P01")
 
         for player in players:
             player.process.send_signal(signal.SIGCONT)
@@ -79,6 +80,8 @@ def test_only_a_players_own_code_registers_it_again_and_no_page_or_log_has_a_cod
             player.wait_for_last_message()
             ends = [one["game_result"] for one in player.messages() if one["message_type"] == "GAME_OVER"]
             assert len(ends) == 1
+        kinds = [event["kind"] for event in site.get(f"/leagues/{LEAGUE}/events?limit=500")["events"]]
+        assert "player_moved" not in kinds
         [match] = site.get(f"/leagues/{LEAGUE}/matches")
         assert (match["attempt"], match["status"] in ("WIN", "DRAW")) == (1, True)
 

@@ -13,6 +13,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from matches.league.conductors import Duty
 from tests.e2e.scaled import ENVIRONMENT, Scaled, WebProcess, scaled_site
 from tests.e2e.servers import new_database
 from tests.e2e.site import ROOT, Player, wait_for
@@ -76,9 +77,9 @@ def test_a_league_is_played_while_redis_a_conductor_and_a_referee_stop(tmp_path:
         print(f"without Redis both browsers were current after {time.monotonic() - begun:.2f} s")
         redis.start()
 
-        # The conductor with the lead stops, a referee stops, and another referee starts.
-        leader = next(process for process in conductors if process.process.pid == pid_with_the_lead(site))
-        assert leader.stop() == 0
+        # The league's conductor stops, a referee stops, and another referee starts.
+        its_own = next(process for process in conductors if process.process.pid == pid_of_its_conductor(site))
+        assert its_own.stop() == 0
         assert referees[0].stop() == 0
         site.start_referee(other)
         play_round(site, one, 3)
@@ -104,11 +105,12 @@ def test_a_league_is_played_while_redis_a_conductor_and_a_referee_stop(tmp_path:
         assert "Traceback" not in one.log() + other.log()
 
 
-def pid_with_the_lead(site: Scaled) -> int:
-    """The process id of the conductor that has the lead."""
+def pid_of_its_conductor(site: Scaled) -> int:
+    """The process id of the conductor that the league belongs to."""
     with psycopg.connect(site.environment["DATABASE_URL"]) as database:
-        row = database.execute("SELECT holder FROM matches_lead WHERE until > now()").fetchone()
-    return int(row[0].split(":")[1]) if row else 0
+        rows = database.execute("SELECT name, holder FROM matches_conductorlease WHERE until > now()").fetchall()
+    present = tuple(sorted(name for name, _ in rows))
+    return next(int(holder.split(":")[1]) for name, holder in rows if Duty(name, present).has(LEAGUE))
 
 
 @pytest.mark.parametrize("command", ["web", "conductor"])

@@ -177,5 +177,5 @@ def test_a_mistake_in_a_configuration_ends_the_start_and_changes_nothing(tmp_pat
     environment = {name: value for name, value in os.environ.items() if name != "DJANGO_SETTINGS_MODULE"}
     ended = subprocess.run(command, cwd=ROOT, env=environment, check=False, capture_output=True, text=True)
     sentence = f"{config / 'system.json'}: field schema_version is missing."
-    assert (ended.returncode, ended.stderr.splitlines()[-1]) == (1, f"CommandError: {sentence}")
+    assert (ended.returncode, ended.stderr.splitlines()[-1]) == (1, f"UnusableConfig: {sentence}")
     assert not (data / "league.sqlite3").exists()

@@ -11,8 +11,7 @@ from typing import Any
 from league_sdk.protocol import rpc
 from league_sdk.protocol.errors import NotJson
 from league_sdk.protocol.notes import Code, note
-from league_sdk.transport.client import CallFailed, Reply
-from league_sdk.transport.failures import Broken, NotReached, TimedOut
+from league_sdk.transport.client import Broken, CallFailed, NotReached, Reply, TimedOut
 from tests.fuzz.messages import ODD, nested, paths_in
 
 STAMP = "2025-01-15T10:05:00Z"

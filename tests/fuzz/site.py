@@ -27,6 +27,7 @@ from leaguesite.serving import threads
 from leaguesite.serving.handler import OneHopHandler
 from matches.live import hub as hubs
 from matches.live import socket
+from storage import databases
 from tests.fuzz.profile import many, seeded
 
 TIMEOUT_S = 30
@@ -200,7 +201,7 @@ def site(monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
     for name in threads.THREADS:
         monkeypatch.setitem(threads.THREADS, name, InPlace())
     monkeypatch.setattr(hubs.hub, "executor", InPlace())
-    monkeypatch.setattr(hubs, "close_old_connections", lambda: None)
+    monkeypatch.setattr(databases, "close_old_connections", lambda: None)
     # Repeated requests for snapshots would have to wait, which would only slow the tests down.
     monkeypatch.setattr(socket.TIMES, "snapshot_interval_s", 0.0)
     errors = Errors()

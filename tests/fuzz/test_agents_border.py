@@ -126,9 +126,16 @@ def check(request: Request, answer: Answer, world: World) -> None:
         assert error["error_code"] != "E009", "the league manager says that it failed"
         assert len(answer.body) < 16_000, "an error repeats too much of what came"
     sent_id = _id_in(request.body)
-    content_type = dict(request.headers).get(b"content-type", b"")
+    headers = dict(request.headers)
+    if answer.status != 200 or headers.get(b"content-type") != b"application/json":
+        return
+    if b"content-encoding" in headers:
+        # It is refused before it is parsed, so the answer cannot have its id.
+        refusal = (body["id"], body["error"]["code"], body["error"]["data"]["context"]["field"])
+        assert refusal == (None, -32600, "Content-Encoding")
+        return
     was_parsed = "jsonrpc" in body and body.get("error", {}).get("code") != -32700
-    if sent_id is not None and answer.status == 200 and content_type == b"application/json" and was_parsed:
+    if sent_id is not None and was_parsed:
         assert (type(body["id"]), body["id"]) == (type(sent_id), sent_id)
 
 

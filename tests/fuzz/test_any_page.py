@@ -24,8 +24,7 @@ KNOWN = {
     "league_id": [*LEAGUES, "nowhere"],
     "match_id": ["R1M1", "R9M9"],
     "player_id": ["P01", "P99"],
-    "check_id": [CHECK],
-    "practice_id": [CHECK],
+    "report_id": [CHECK],
     "language": ["python", "rust", "cobol"],
     "series_id": ["evenings", "nowhere"],
 }

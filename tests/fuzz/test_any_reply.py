@@ -24,8 +24,8 @@ from league_sdk.conformance.subject import NOBODY, Subject
 from league_sdk.conformance.verdicts import Verdicts
 from league_sdk.dialects.answers import Answer, Understanding
 from league_sdk.protocol import rpc
+from league_sdk.protocol.transcript import clean
 from league_sdk.simulated_league import Identity, Match
-from matches.checks.runs import storable
 from tests import leaping
 from tests.fuzz.profile import SEED, long_count
 from tests.fuzz.replies import FaultyTransport, damaged, encoded
@@ -44,7 +44,7 @@ SHARES = (0.03, 0.1, 0.3, 1.0)
 
 def assert_storable(report: Report) -> None:
     """Assert that the database, and every parser of JSON, accepts a report."""
-    stored = json.dumps(storable(report.to_json()), allow_nan=False)
+    stored = json.dumps(clean(report.to_json()), allow_nan=False)
     stored.encode("utf-8")
     # After an escaped backslash, u0000 is plain text.
     assert "\\u0000" not in stored.replace("\\\\", "")

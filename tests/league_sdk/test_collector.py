@@ -48,3 +48,10 @@ def test_existing_garbage_is_collected_first() -> None:
     finally:
         gc.enable()
     assert garbage() is None
+
+
+def test_while_it_is_paused_nothing_is_collected_and_afterwards_it_is_even_after_an_error() -> None:
+    with pytest.raises(RuntimeError), collector.paused():
+        assert not gc.isenabled()
+        raise RuntimeError
+    assert gc.isenabled()

@@ -21,7 +21,7 @@ from agents_registry.registering import credentials, registration
 from league_sdk import match_messages
 from league_sdk.dialects import answers
 from league_sdk.judging.worker import league_link
-from league_sdk.judging.worker.league_link import LeagueLink, RefereeMeta
+from league_sdk.judging.worker.league_link import LeagueLink, referee_meta
 from league_sdk.judging.worker.referee import Referee
 from league_sdk.ledger.chain import is_hash
 from league_sdk.protocol import SDK_VERSION, rpc, tokens
@@ -160,10 +160,10 @@ async def test_a_referee_sends_the_samples_to_the_league_manager(monkeypatch: py
     stage, manager = Stage(), Manager()
     monkeypatch.setattr(league_link, "datetime", SimpleNamespace(now=BEGIN.astimezone))
     monkeypatch.setattr(league_link, "uuid", SimpleNamespace(uuid4=lambda: UUID(int=0xABCDEF << 104)))
-    own_meta = RefereeMeta("Referee Alpha", "http://localhost:8001/mcp", ["even_odd"], 2, "the-key-of-the-site")
+    own_meta = referee_meta("Referee Alpha", "http://localhost:8001/mcp", ["even_odd"], 2, "the-key-of-the-site")
     link = LeagueLink("http://localhost:8000/mcp", own_meta, manager)
     await link.register()
-    referee = Referee(link, endpoint=own_meta.contact_endpoint, max_concurrent=2, uses=stage.uses)
+    referee = Referee(link, endpoint=own_meta["contact_endpoint"], max_concurrent=2, uses=stage.uses)
     referee.start_match(START)
     await settle()
     fields = {"sender": "P01", "recipient": "REF01", "elapsed_ms": 120, "limit_ms": 30000, "http_status": 200}

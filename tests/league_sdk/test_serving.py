@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import socket
 from collections.abc import AsyncIterator
 from contextlib import suppress
@@ -21,7 +22,10 @@ async def size(request: web.BaseRequest) -> web.Response:
     except TooLarge as error:
         return response(Reply(error.http_status))
     return response(
-        Reply(body=str(len(post.body)).encode(), headers={"Seen": f"{post.content_type}; {post.authorization}"})
+        Reply(
+            body=str(len(post.body)).encode(),
+            headers={"Seen": f"{request.path} {post.content_type}; {post.authorization}; {post.content_encoding}"},
+        )
     )
 
 
@@ -51,7 +55,24 @@ async def test_read_post_returns_the_headers(address: str) -> None:
     async with ClientSession() as http:
         headers = {"Content-Type": "application/json", "Authorization": "Bearer x"}
         async with http.post(address, data=b"{}", headers=headers) as answer:
-            assert answer.headers["Seen"] == "application/json; Bearer x"
+            assert answer.headers["Seen"] == "/anywhere application/json; Bearer x;"
+
+
+@pytest.mark.parametrize("packed", [gzip.compress(b"x" * 1000), b"\x1f\x8bnonsense"], ids=["gzip", "called gzip"])
+async def test_a_compressed_body_is_passed_on_as_it_is(address: str, packed: bytes) -> None:
+    async with ClientSession() as http, http.post(address, data=packed, headers={"Content-Encoding": "gzip"}) as answer:
+        assert await answer.text() == str(len(packed))
+        assert answer.headers["Seen"].endswith("; gzip")
+
+
+async def test_an_address_in_the_request_line_is_taken(address: str) -> None:
+    number = int(address.rpartition(":")[2].partition("/")[0])
+    reader, writer = await asyncio.open_connection("127.0.0.1", number)
+    writer.write(f"POST {address} HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{{}}".encode())
+    head = await reader.readuntil(b"\r\n\r\n")
+    assert head.startswith(b"HTTP/1.1 200 OK") and b"Seen: /anywhere" in head
+    writer.close()
+    await writer.wait_closed()
 
 
 async def test_opening_a_port_in_use_fails() -> None:
@@ -94,3 +115,12 @@ async def test_a_server_that_stops_closes_connections_that_it_is_just_accepting(
         async with asyncio.timeout(10):
             with suppress(ConnectionResetError):
                 assert await asyncio.get_running_loop().sock_recv(client, 1) == b""
+
+
+@pytest.mark.parametrize("name", ["127.0.0.1", "[::1]"])
+async def test_a_port_at_every_interface_takes_calls_of_both_versions_of_ip(name: str) -> None:
+    port = Port(size)
+    number = await port.open("::")
+    async with ClientSession() as session, session.post(f"http://{name}:{number}/", data=b"x") as answer:
+        assert (await answer.text()) == "1"
+    await port.close()

@@ -109,3 +109,15 @@ def test_the_host_says_that_its_ports_are_damaged_or_its_folder_in_use(tmp_path:
     finally:
         os.close(lock_fd)
     os.close(lock_data_folder(tmp_path, "the next one"))
+
+
+@pytest.mark.parametrize(("text", "number"), [(None, 0), ("", 0), (" 30 ", 30), ("0", 0)])
+def test_a_whole_number_is_read_from_the_environment(text: str | None, number: int) -> None:
+    environ = {} if text is None else {"LEAGUE_SHARED_DAYS": text}
+    assert environment.whole_number("LEAGUE_SHARED_DAYS", 100, environ) == number
+
+
+@pytest.mark.parametrize("text", ["-1", "1.5", "ten", "101", "9" * 5000, "٣"])
+def test_what_is_no_whole_number_is_named_with_its_variable(text: str) -> None:
+    with pytest.raises(ValueError, match=r"LEAGUE_SHARED_DAYS is .*, not a whole number from 0 to 100"):
+        environment.whole_number("LEAGUE_SHARED_DAYS", 100, {"LEAGUE_SHARED_DAYS": text})

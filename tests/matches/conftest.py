@@ -62,7 +62,7 @@ async def agents(pushing: None, monkeypatch: pytest.MonkeyPatch) -> AsyncIterato
 async def conducting(**how: Any) -> AsyncIterator[conductor.Conductor]:
     """Run a conductor that tries again without a pause."""
     with ThreadPoolExecutor(1) as thread:
-        running = conductor.Conductor(thread, take_over=True, **{"patience": Patience(retry_s=0)} | how)
+        running = conductor.Conductor(thread, alone=True, **{"patience": Patience(retry_s=0)} | how)
         task = asyncio.create_task(running.run())
         try:
             yield running

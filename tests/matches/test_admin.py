@@ -102,7 +102,7 @@ def test_who_has_registered_and_who_answers_is_on_the_page(desk: Client) -> None
     registration.note_ping(agent_id=first.pk, problem="")
     registration.note_ping(agent_id=second.pk, problem="no connection: Connection refused")
     shown: dict[str, Any] = desk.get("/admin/matches/league/evening/change/").context["desk"]
-    assert [(line.agent.code, line.answers) for line in shown["players"].rows] == [
+    assert [(line["agent"].code, line["answers"]) for line in shown["players"]["rows"]] == [
         ("P02", "no answer: no connection: Connection refused"),
         ("P01", "answered within the last minute"),
     ]
@@ -189,7 +189,7 @@ def test_the_desk_is_reached_from_the_list_whatever_the_id(desk: Client, league_
     [link] = re.findall(r'href="([^"?]*/change/)[^>]*>The evening', listed)
     page = desk.get(link)
     assert page.context["desk"]["league"].league_id == league_id
-    [button] = re.findall(r'action="([^"]*/do/pause/)"', page.content.decode())
+    [button] = re.findall(r'formaction="([^"]*/do/pause/[^"]*)"', page.content.decode())
     answer = desk.post(button, follow=True)
     assert answer.redirect_chain == [(link, 302)]
     assert League.objects.get(pk=league_id).paused is True

@@ -239,6 +239,11 @@ def test_each_student_has_a_sheet() -> None:
     assert [match.match_id for match in first.matches] == sorted(match.match_id for match in first.matches)
     assert "".join(sorted(match.letter for match in first.matches)).count("D") == 1
     assert [one.number for one in first.corrections][:1] == [1]
+    # P01 and P04 came with one personal code.
+    own = {code: [one.opponent_id for one in sheet.matches if one.siblings] for (_mail, code), sheet in sheets.items()}
+    assert own == {"P03": [], "": [], "P01": ["P04"], "P04": ["P01"], "P02": []}
+    [met] = [one.match_id for one in first.matches if one.siblings]
+    assert dict(zip(evidence.COLUMNS, evidence.line(first), strict=True))["against_own_agents"] == met
     assert sheets["noa.geheim@example.org", "P02"].ready == "wrong_answers"
     lost = {code: sheet.causes for (_email, code), sheet in sheets.items() if sheet.causes}
     technical = {row.player_id for row in sight.everything(made.league).standings if row.technical_losses}

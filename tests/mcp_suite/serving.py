@@ -20,7 +20,7 @@ def fixture_server() -> McpServer:
     """Our core with the suite's fixtures."""
     registry = fixture_registry()
     server = McpServer(
-        registry, states=States(b"fixtures", time.time), sessions=Sessions(time.monotonic), origins=Origins()
+        registry, states=States(b"fixtures", time.time), sessions=Sessions(b"fixtures", time.time), origins=Origins()
     )
     add_triggers(registry, server.listeners)
     return server

@@ -14,6 +14,7 @@ from django.db.utils import ConnectionHandler
 from pytest_django import DjangoDbBlocker
 
 from storage.databases import database
+from storage.postgresql import base
 from tests.chaos.servers import NotInstalled, Postgres, require_programs
 
 pytestmark = pytest.mark.long
@@ -42,8 +43,10 @@ def server() -> Iterator[Postgres]:
 
 
 def test_the_first_query_after_postgresql_is_back_is_answered(
-    server: Postgres, django_db_blocker: DjangoDbBlocker
+    server: Postgres, django_db_blocker: DjangoDbBlocker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    # Only the pool is tried here.
+    monkeypatch.setattr(base, "AWAY_S", 0.0)
     settings = database(server.url, Path())
     settings["OPTIONS"]["pool"] |= {"timeout": 1}
     connection = ConnectionHandler({"default": settings, ALIAS: settings})[ALIAS]

@@ -10,11 +10,12 @@ import pytest
 from django.apps import apps
 from django.db import connection, models
 from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
 
 from agents_registry.models import Agent
 from league_sdk.protocol import tokens
 from matches.league import lifecycle
-from matches.models import Match, Round
+from matches.models import League, Match, Round
 from storage.inside import QuickLoad
 from storage.prepared import Prepared, listed
 from tests import factories as make
@@ -65,6 +66,8 @@ def parameters_at_each_step() -> Any:
     Agent.objects.filter(code="P02").update(ping_wanted=True)
     yield values
     Match.objects.filter(match_id=match_ids[0]).update(referee=None, seal={"attempt": 1})
+    Agent.objects.filter(code="P02").update(moving={"next_at": 0.0})
+    League.objects.filter(pk="half-made").update(remove_at=timezone.now())
     yield values
 
 

@@ -19,6 +19,7 @@ from collections.abc import Awaitable, Callable, Iterable
 from typing import cast
 
 from league_sdk.asking.clock import Clock
+from league_sdk.protocol.agents_time import AGENTS_TIME
 from league_sdk.transport.client import CallFailed, Client
 from league_sdk.transport.policy import EndpointPolicy
 
@@ -125,17 +126,25 @@ class Canary:
     Args:
         clock: time.
         call: makes one call of the canary's own server, in tests another function; None: calls :class:`Echo`.
+        agents_s: seconds that this process has spent so far on reading what agents send, which are no delay.
 
     Attributes:
         was_answered: whether a call of its own server has ever been answered.
     """
 
-    def __init__(self, clock: Clock, call: Callable[[], Awaitable[None]] | None = None) -> None:
+    def __init__(
+        self,
+        clock: Clock,
+        call: Callable[[], Awaitable[None]] | None = None,
+        agents_s: Callable[[], float] = lambda: AGENTS_TIME.total_s,
+    ) -> None:
         self._clock = clock
+        self._agents_s = agents_s
         self._call = call or self._call_echo
         self._delays: deque[tuple[float, float]] = deque(maxlen=MAX_DELAYS)
-        self._wake_due: float | None = None
-        self._called_at: float | None = None
+        # Both with the seconds spent on agents until the wait began.
+        self._wake_due: tuple[float, float] | None = None
+        self._called_at: tuple[float, float] | None = None
         self._call_due = self._clock.monotonic()
         self._tasks: list[asyncio.Task[None]] = []
         self._ending: list[asyncio.Task[None]] = []
@@ -189,15 +198,18 @@ class Canary:
 
     def _pending(self) -> Iterable[tuple[float, float]]:
         """The delays that have not ended yet."""
-        now = self._clock.monotonic()
-        due = (self._wake_due, self._called_at)
-        return [(at, now) for at in due if at is not None and now - at > TOLERATED_DELAY_S]
+        return [late for due in (self._wake_due, self._called_at) if due is not None for late in self._late_since(*due)]
+
+    def _late_since(self, due: float, agents_s: float) -> list[tuple[float, float]]:
+        """The delay of what was due then, without the seconds spent on agents since; nothing if it is short."""
+        first, now = due + self._agents_s() - agents_s, self._clock.monotonic()
+        return [(first, now)] if now - first > TOLERATED_DELAY_S else []
 
     async def _watch_loop(self) -> None:
         while True:
-            self._wake_due = due = self._clock.monotonic() + LOOP_CHECK_INTERVAL_S
+            self._wake_due = due = self._clock.monotonic() + LOOP_CHECK_INTERVAL_S, self._agents_s()
             await self._clock.sleep(LOOP_CHECK_INTERVAL_S)
-            self._record(due)
+            self._delays.extend(self._late_since(*due))
 
     async def _watch_calls(self) -> None:
         while True:
@@ -206,7 +218,7 @@ class Canary:
             begun = self._clock.monotonic()
             self._call_due = begun + CALL_INTERVAL_S
             # If no call was ever answered, a late one proves nothing: perhaps the machine forbids calls to itself.
-            self._called_at = begun if self.was_answered else None
+            self._called_at = (begun, self._agents_s()) if self.was_answered else None
             try:
                 await self._call()
             except (CallFailed, OSError) as error:
@@ -214,14 +226,9 @@ class Canary:
             else:
                 self.was_answered = True
             if self._called_at is not None:
-                self._record(begun)
+                self._delays.extend(self._late_since(*self._called_at))
                 self._called_at = None
             self._call_due = self._clock.monotonic() + CALL_INTERVAL_S
-
-    def _record(self, due: float) -> None:
-        now = self._clock.monotonic()
-        if now - due > TOLERATED_DELAY_S:
-            self._delays.append((due, now))
 
     async def _call_echo(self) -> None:
         self._server = self._server or Echo()

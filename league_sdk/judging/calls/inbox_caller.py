@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any, Protocol
 from urllib.parse import urlsplit, urlunsplit
 
 from league_sdk.asking.clock import Clock
 from league_sdk.judging.match.brief import Seat
-from league_sdk.protocol.faults import Cause
+from league_sdk.protocol.faults import OWN_SIDE, Cause
 from league_sdk.protocol.inbox import (
     DELIVER_PATH,
     GRACE_HEADER,
@@ -89,14 +90,23 @@ class PlayerInboxCaller:
             return await directly(limit_s=limit_s)
         except NotReached as error:
             try:
-                # No time is spent on waiting for a line that perhaps never comes.
-                return await through_inbox(0.0)
+                # No time is spent on waiting for a line that perhaps never comes, and none on waiting for the league
+                # manager if this machine can call nobody: its match is handed back, and another referee plays it.
+                return await through_inbox(0.0, patient=error.cause not in OWN_SIDE)
             except NotReached:
                 raise error from None
 
     async def _through_inbox(
-        self, seat: Seat, message: Any, headers: Mapping[str, str], ends_at: float, grace_s: float
+        self,
+        seat: Seat,
+        message: Any,
+        headers: Mapping[str, str],
+        ends_at: float,
+        grace_s: float,
+        *,
+        patient: bool = True,
     ) -> Reply:
+        """Post into the inbox; while the league manager does not answer, again until the time is over if patient."""
         interrupted = False
         while True:
             left_s = ends_at - self._clock.monotonic()
@@ -109,7 +119,7 @@ class PlayerInboxCaller:
                 reply = None
             outcome = "" if reply is None else reply.headers.get(OUTCOME_HEADER.lower(), "")
             if reply is not None and outcome == Outcome.ANSWERED:
-                return await reply_of(reply.body, reply.elapsed_s)
+                return replace(await reply_of(reply.body, reply.elapsed_s), size=reply.size)
             if outcome == Outcome.TOO_LARGE:
                 raise too_large()
             if reply is not None and not outcome and reply.status in _REFUSED and isinstance(reply.body, Mapping):
@@ -117,6 +127,8 @@ class PlayerInboxCaller:
             if not outcome:
                 # The league manager is restarting or overloaded, or one of its processes stands still. What the player
                 # answers meanwhile is lost.
+                if not patient:
+                    raise league_away()
                 interrupted = True
                 await self._clock.sleep(min(RETRY_INTERVAL_S, left_s))
                 continue

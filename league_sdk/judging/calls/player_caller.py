@@ -13,12 +13,12 @@ from urllib.parse import urlsplit
 
 from league_sdk.asking.call_result import CallResult, result_of_failure, result_of_reply
 from league_sdk.asking.clock import Clock
-from league_sdk.asking.hunting import CALLED_BACK, PlayerDriver, hunt
+from league_sdk.asking.hunting import hunt
 from league_sdk.dialects import session
 from league_sdk.dialects.answers import Understanding, accepted
 from league_sdk.dialects.driver import Driver, Failed
 from league_sdk.dialects.hunt import Hunt, Proposal
-from league_sdk.dialects.kept import END_S, KeptSessions
+from league_sdk.dialects.kept import CALLED_BACK, END_S, KeptSessions
 from league_sdk.dialects.memory import Memory
 from league_sdk.dialects.shapes import OF_TOOLS
 from league_sdk.dialects.tools import LIST_TOOLS, read_tools
@@ -41,6 +41,9 @@ MAX_MEMORIES = 10_000
 HUNT_PACE_S = 0.004
 """The pause between two requests of hunts, whatever match they are for: an agent with an unknown dialect must not
 delay other matches."""
+RATE_WAIT_S, RATE_MARGIN_S = 1.0, 0.25
+"""The pause before a GAME_OVER that was refused for the moment is sent once more, if the player does not say; and what
+is added to the time that it says, which players round."""
 LIST_TOOLS_TIMEOUT_S = 1.0
 """How long an agent may take to list its tools, after the end of a match."""
 _PERHAPS_OURS = frozenset({Cause.NAME_LOOKUP, *OWN_SIDE})
@@ -80,7 +83,6 @@ class PlayerCaller:
         self._probe = probe or network_problem
         self._next_id = partial(next, count(FIRST_ID))
         self._memories: dict[tuple[str, str], Memory] = {}
-        self._requests: set[asyncio.Task[Reply]] = set()
         self._hunting = asyncio.Lock()
         self._sessions = KeptSessions(self._delete, now=clock.monotonic)
         self.inbox: PlayerInboxCaller | None = None
@@ -95,7 +97,7 @@ class PlayerCaller:
         """
 
         async def ask(
-            seat: Seat, message: dict[str, Any], *, limit_s: float, only: Proposal | None = None
+            seat: Seat, message: dict[str, Any], *, limit_s: float, first: Proposal | None = None
         ) -> CallResult:
             # A suspended player can recover with one invitation, so it is sent whatever the breaker says.
             if not seat.suspended and not self._breaker.allows(seat.endpoint, reset_s=settings.breaker_reset_s):
@@ -108,7 +110,7 @@ class PlayerCaller:
                 )
             begun = self._clock.monotonic()
             try:
-                result = self._with_excuse(await self._ask(seat, message, limit_s, choice_field, only), begun, limit_s)
+                result = self._with_excuse(await self._ask(seat, message, limit_s, choice_field, first), begun, limit_s)
             except asyncio.CancelledError as cancelled:
                 if cancelled.args == (CALLED_BACK,):
                     self._breaker.succeeded(seat.endpoint)
@@ -191,19 +193,18 @@ class PlayerCaller:
         return memory
 
     async def _ask(
-        self, seat: Seat, message: dict[str, Any], limit_s: float, choice_field: str, only: Proposal | None
+        self, seat: Seat, message: dict[str, Any], limit_s: float, choice_field: str, first: Proposal | None
     ) -> CallResult:
-        """Try one dialect after another within the limit until one brings an answer; with ``only``, just that one."""
-        hunted = Hunt(message, url=seat.endpoint, memory=self._memory(seat), choice_field=choice_field, only=only)
+        """Try one dialect after another within the limit until one brings an answer; ``first`` comes first."""
+        hunted = Hunt(message, url=seat.endpoint, memory=self._memory(seat), choice_field=choice_field, first=first)
         # The task is cancelled when a callback arrives.
         result, _ = await hunt(self._driver(seat, hunted, limit_s), sleep=self._clock.sleep)
         return result
 
-    def _driver(self, seat: Seat, hunt: Hunt, limit_s: float) -> PlayerDriver:
+    def _driver(self, seat: Seat, hunt: Hunt, limit_s: float) -> Driver:
         return Driver(
             hunt,
             partial(self._send, seat, hunt.memory),
-            failures=CallFailed,
             limit_s=limit_s,
             next_id=self._next_id,
             now=self._clock.monotonic,
@@ -218,12 +219,24 @@ class PlayerCaller:
             await asyncio.sleep(HUNT_PACE_S)
 
     async def _tell(self, seat: Seat, message: dict[str, Any], limit_s: float) -> CallResult:
-        """Send a message whose answer does not matter; hunt for the dialect only for a player's first GAME_OVER."""
-        memory = self._memory(seat)
-        kind = message["message_type"]
+        """Send a message whose answer does not matter; hunt for the dialect only for a player's first GAME_OVER.
+
+        A GAME_OVER that is refused for the moment is sent once more, when the player wants it, within the limit: no
+        other message says how its match ended.
+        """
+        kind, memory = message["message_type"], self._memory(seat)
         patient = kind == MessageType.GAME_OVER and kind not in memory.hunted
         memory.hunted.add(kind)
         driver = self._driver(seat, Hunt(message, url=seat.endpoint, memory=memory, patient=patient), limit_s)
+        result = await self._tell_once(seat, kind, driver)
+        wait_s = RATE_WAIT_S if driver.wanted_s is None else driver.wanted_s + RATE_MARGIN_S
+        if driver.limited is None or kind != MessageType.GAME_OVER or wait_s >= driver.left_s:
+            return result
+        await self._clock.sleep(wait_s)
+        again = Hunt(message, url=seat.endpoint, memory=memory, patient=False, first=driver.limited)
+        return await self._tell_once(seat, kind, self._driver(seat, again, driver.left_s))
+
+    async def _tell_once(self, seat: Seat, kind: str, driver: Driver) -> CallResult:
         first: CallResult | None = None
         async for step in driver:
             if isinstance(step, Failed):
@@ -231,7 +244,7 @@ class PlayerCaller:
             result = result_of_reply(step, driver)
             if step.understanding is not Understanding.NOT_UNDERSTOOD:
                 if kind == MessageType.GAME_OVER:
-                    await self._list_tools(seat, memory, driver.left_s)
+                    await self._list_tools(seat, driver.hunt.memory, driver.left_s)
                 return result
             first = first or result
         return first or result_of_failure(None, driver)
@@ -257,17 +270,7 @@ class PlayerCaller:
         """Send a request. If this is cancelled because a callback has arrived, let the request end by itself."""
         post, now = partial(self._post, seat, proposal.url), self._clock.monotonic
         call = session.through(post, proposal.body, memory, self._next_id, limit_s=limit_s, now=now)
-        self._sessions.use(memory, proposal.url, limit_s=limit_s)
-        task = asyncio.create_task(call)
-        self._requests.add(task)
-        task.add_done_callback(self._forget_request)
-        task.add_done_callback(lambda _: self._sessions.use(memory, proposal.url))
-        try:
-            return await asyncio.shield(task)
-        except asyncio.CancelledError as cancelled:
-            if cancelled.args != (CALLED_BACK,):
-                task.cancel()
-            raise
+        return await self._sessions.call(memory, proposal.url, call, limit_s=limit_s)
 
     async def _post(
         self, seat: Seat, url: str, message: Any, *, limit_s: float, headers: Mapping[str, str] | None = None
@@ -282,16 +285,7 @@ class PlayerCaller:
     async def _delete(self, url: str, headers: Mapping[str, str]) -> None:
         await self._client.delete(url, headers, limit_s=END_S)
 
-    def _forget_request(self, task: asyncio.Task[Reply]) -> None:
-        self._requests.discard(task)
-        if not task.cancelled():
-            # Retrieve the exception, so that asyncio does not log it as unhandled.
-            task.exception()
-
     async def aclose(self) -> None:
         """Close every connection."""
-        for task in list(self._requests):
-            task.cancel()
-        await asyncio.gather(*self._requests, return_exceptions=True)
         await self._sessions.aclose()
         await self._client.aclose()

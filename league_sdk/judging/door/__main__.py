@@ -18,7 +18,7 @@ from typing import Any, cast
 
 from aiohttp import web
 
-from league_sdk import collector, log_files
+from league_sdk import collector, log_files, watchdog
 from league_sdk.judging.door.answering import SenderWaits
 from league_sdk.judging.door.budgets import Budgets
 from league_sdk.judging.door.connections import FILE_LIMIT_DIVISOR, MAX_CONNECTIONS, Listener
@@ -106,14 +106,16 @@ async def run(sockets: list[socket.socket]) -> None:
         loop.add_signal_handler(signal_number, logger.debug, "left to the judging process")
     budgets = Budgets()
     judging = JudgingClient(await Pipe.over(socket.socket(fileno=os.dup(0))), budgets)
-    runner = web.AppRunner(application(judging, budgets), access_log=None)
+    runner = web.AppRunner(application(judging, budgets), access_log=None, auto_decompress=False)
     await runner.setup()
     max_connections = min(MAX_CONNECTIONS, raise_file_limit() // FILE_LIMIT_DIVISOR)
     listener = Listener(cast("web.Server", runner.server), max_connections=max_connections, budgets=budgets)
     for listening in sockets:
         await listener.open(listening)
     collector.exempt_loaded_objects()
+    watching = watchdog.watch(loop)
     await judging.listen()
+    watching.cancel()
     listener.close()
 
 

@@ -17,6 +17,7 @@ from ipaddress import IPv6Address, ip_address
 from typing import Final
 
 from league_sdk.protocol import tokens
+from league_sdk.protocol.errors import TooOften
 
 STRANGER: Final = "stranger"
 LEAGUE: Final = "league manager"
@@ -215,32 +216,39 @@ class Budgets:
         return all(account.size.take(size) for account in accounts)
 
     @contextmanager
-    def pending_request(self, caller: str, address: str) -> Iterator[bool]:
-        """Count a request as pending for the time of the context; yields whether the budgets allow it."""
+    def pending_request(self, caller: str, address: str) -> Iterator[None]:
+        """Count a request as pending for the time of the context.
+
+        Raises:
+            TooOften: a budget does not allow it.
+        """
         accounts = self._accounts(caller, address)
         if any(account.pending >= account.limits.pending for account in accounts):
-            yield self._refuse(caller)
-            return
+            self._refuse(caller)
+            raise too_often()
         for account in accounts:
             account.pending += 1
         try:
-            yield True
+            yield
         finally:
             for account in accounts:
                 account.pending -= 1
 
     @contextmanager
-    def pending_body(self, caller: str, size: int) -> Iterator[bool]:
-        """Count a body as waiting for judging for the time of the context; yields whether there is room for it."""
+    def pending_body(self, caller: str, size: int) -> Iterator[None]:
+        """Count a body as waiting for judging for the time of the context; the league manager's always may.
+
+        Raises:
+            TooOften: there is no room for it.
+        """
         if caller == LEAGUE:
-            yield True
-            return
-        if self._pending_bytes + size > MAX_PENDING_BYTES:
-            yield self._refuse(caller)
-            return
+            size = 0
+        elif self._pending_bytes + size > MAX_PENDING_BYTES:
+            self._refuse(caller)
+            raise too_often()
         self._pending_bytes += size
         try:
-            yield True
+            yield
         finally:
             self._pending_bytes -= size
 
@@ -251,6 +259,11 @@ class Budgets:
     def _refuse(self, caller: str) -> bool:
         self.turned_away[self.kind(caller)] += 1
         return False
+
+
+def too_often() -> TooOften:
+    """The refusal of what is over a budget."""
+    return TooOften("Too much comes from here: try again in a moment.", retry_after_s=1)
 
 
 def network_of(address: str) -> str:

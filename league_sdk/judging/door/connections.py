@@ -13,14 +13,14 @@ from typing import Any
 
 from aiohttp import web
 
-from league_sdk.judging.door.budgets import LEAGUE, SEAT, Budgets
+from league_sdk.judging.door.budgets import LEAGUE, SEAT, Budgets, too_often
 from league_sdk.protocol import rpc
-from league_sdk.protocol.errors import TooOften, league_error
+from league_sdk.protocol.errors import league_error
 
 _BEARER = re.compile(rb"\r\n(?i:authorization):[ \t]*(?i:bearer)[ \t]+([^ \t\r\n]+)")
 MAX_HEAD_BYTES = 16 * 1024
 """As much of a head is searched for its caller here, before it is parsed; the server itself takes longer heads."""
-REFUSED = TooOften("Too much comes from here: try again in a moment.", retry_after_s=1)
+REFUSED = too_often()
 _REFUSAL = rpc.dumps(
     rpc.error(None, REFUSED.rpc_code, REFUSED.message, league_error(REFUSED, original_message_type=None))
 )

@@ -17,7 +17,7 @@ from aiohttp import web
 
 from league_sdk.judging.door import mounting
 from league_sdk.judging.door.answering import HEALTH, METRICS, Answering, Judging
-from league_sdk.judging.door.budgets import Budgets
+from league_sdk.judging.door.budgets import Budgets, too_often
 from league_sdk.judging.door.calling import Call
 from league_sdk.judging.door.tools import NAMES
 from league_sdk.judging.observing import metrics
@@ -68,15 +68,11 @@ class DoorHandlers:
         mcp_reply: Reply | None = None
         with exchange.guarded():
             if not self._budgets.take_request(call.caller, call.address):
-                raise _too_often()
+                raise too_often()
             check_length(request)
-            with self._budgets.pending_request(call.caller, call.address) as within:
-                if not within:
-                    raise _too_often()
+            with self._budgets.pending_request(call.caller, call.address):
                 post = await _read(request, self._body_timeout_s)
-                with self._budgets.pending_body(call.caller, len(post.body)) as room:
-                    if not room:
-                        raise _too_often()
+                with self._budgets.pending_body(call.caller, len(post.body)):
                     if is_mcp(post.decoded, request.headers):
                         mcp_reply = await mounting.answer(self._mcp, call, request.method, request.headers, post)
                     else:
@@ -121,14 +117,14 @@ class DoorHandlers:
             return refused
         scheme, _, token = request.headers.get("Authorization", "").partition(" ")
         call = self._call(request)
-        with self._budgets.pending_request(call.caller, call.address) as within:
-            if not within:
-                return _too_many_requests()
-            try:
-                key = token.strip() if scheme.lower() == "bearer" else ""
+        key = token.strip() if scheme.lower() == "bearer" else ""
+        try:
+            with self._budgets.pending_request(call.caller, call.address):
                 answer = await self._judging.perform(METRICS, {"key": key, "counts": self._counts()}, _nobody_waits)
-            except LeagueError as error:
-                return web.json_response({"error": error.message}, status=503)
+        except TooOften:
+            return _too_many_requests()
+        except LeagueError as error:
+            return web.json_response({"error": error.message}, status=503)
         return web.Response(body=answer["text"].encode(), status=answer["status"], headers=answer["headers"])
 
     async def not_found(self, request: web.Request) -> web.Response:
@@ -148,10 +144,6 @@ def _too_many_requests() -> web.Response:
     answer = web.json_response({"error": "Too many requests: try again later."}, status=429)
     answer.force_close()
     return answer
-
-
-def _too_often() -> TooOften:
-    return TooOften("Too much comes from here: try again in a moment.", retry_after_s=1)
 
 
 async def _nobody_waits() -> bool:

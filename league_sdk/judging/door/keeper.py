@@ -16,6 +16,7 @@ from league_sdk.judging.door.connections import MAX_CONNECTIONS
 from league_sdk.judging.door.pipe import Frame, Pipe, error_to_frame
 from league_sdk.judging.door.server import RefereeServer
 from league_sdk.protocol.errors import LeagueError
+from league_sdk.serving import listened_at
 
 logger = logging.getLogger(__name__)
 
@@ -43,7 +44,8 @@ async def bind(host: str, port: int) -> list[socket.socket]:
     until = time.monotonic() + BIND_TIMEOUT_S
     while True:
         try:
-            server = await loop.create_server(asyncio.Protocol, host, port, reuse_address=True, start_serving=False)
+            where = listened_at(host, port)
+            server = await loop.create_server(asyncio.Protocol, **where, reuse_address=True, start_serving=False)
         except OSError:
             if time.monotonic() >= until:
                 raise

@@ -25,7 +25,7 @@ def make_server() -> McpServer:
     return McpServer(
         make_registry(),
         states=States(secrets.token_bytes(32), time.time),
-        sessions=Sessions(time.monotonic),
+        sessions=Sessions(secrets.token_bytes(32), time.time),
         origins=Origins(),
     )
 

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from league_sdk.protocol import errors, rpc
+from league_sdk.protocol.agents_time import AGENTS_TIME
 from league_sdk.protocol.errors import InternalError, LeagueError
 
 MAX_FRAME_BYTES = 1 << 20
@@ -60,15 +61,20 @@ class Pipe:
             return None
         if not line.endswith(b"\n"):
             return None
-        # Not rpc.loads, which limits nesting: the door has checked that, and a frame adds a level to a message.
-        frame = json.loads(line)
-        if not isinstance(frame, dict):
-            raise ValueError(f"a frame that is a {type(frame).__name__}, expected an object")
-        return frame
+        return _read(line)
 
     def close(self) -> None:
         """Close this end, which the other side notices."""
         self._writer.close()
+
+
+@AGENTS_TIME
+def _read(line: bytes) -> Frame:
+    # Not rpc.loads, which limits nesting: the door has checked that, and a frame adds a level to a message.
+    frame = json.loads(line)
+    if not isinstance(frame, dict):
+        raise ValueError(f"a frame that is a {type(frame).__name__}, expected an object")
+    return frame
 
 
 def error_to_frame(error: LeagueError) -> Frame:

@@ -55,6 +55,7 @@ class Seat:
         registration: names its registration: what was found out of an earlier agent at its address does not count.
         unproven: the digests of auth_tokens that were given to somebody who named its address; an answer from that
             address proves them.
+        excused: how many tries at it a failure of a referee spoilt in earlier attempts.
         path_secret: the secret at the end of the path at which it is heard (decision 13); it looks like a token, and is
             hidden wherever tokens are.
     """
@@ -76,6 +77,7 @@ class Seat:
     learned: dict[str, Any] = field(default_factory=dict)
     registration: StrictStr = ""
     unproven: Annotated[tuple[StrictStr, ...], Field(validation_alias="unproven_sha256")] = ()
+    excused: StrictInt = 0
     path_secret: str = field(default_factory=tokens.new_token, compare=False, repr=False)
 
     def owns(self, token: str) -> bool:
@@ -108,11 +110,11 @@ class Brief:
         player_a, player_b: the seats of PLAYER_A and PLAYER_B.
         relayed: ``referee_endpoint`` is the league manager's, which passes answers on to this referee.
         seals: the league manager stores the verdict before the players hear it.
+        second_look: a player that this referee does not reach is asked by a referee in another place before it loses.
         draw_seed: what the number is drawn from; None when this referee draws by itself.
         draw_commitment: the SHA-256 of the seed, as the players are told it.
         play: 1, and one more for each replay that the instructor ordered.
         moves: the moves that earlier attempts recorded, in order, each as player and move.
-        excused: how many tries of this match a failure of a referee spoilt in earlier attempts.
         sealed: the verdict that has to be told; None for a match that has to be played.
     """
 
@@ -129,11 +131,11 @@ class Brief:
     referee_endpoint: str
     relayed: bool = False
     seals: Flag = False
+    second_look: Flag = False
     draw_seed: Hex | None = None
     draw_commitment: StrictStr = ""
     play: StrictInt = 1
     moves: tuple[tuple[StrictStr, Any], ...] = ()
-    excused: StrictInt = 0
     sealed: Sealed | None = None
 
     @property

@@ -16,6 +16,7 @@ from league_sdk.judging.match.brief import Brief, Seat
 from league_sdk.judging.match.log import MatchLog
 from league_sdk.judging.observing import telemetry
 from league_sdk.protocol import tokens
+from league_sdk.protocol.agents_time import AGENTS_TIME
 from league_sdk.protocol.faults import Cause
 from league_sdk.protocol.inbox import Way
 from league_sdk.protocol.messages import METHODS, MessageType
@@ -26,10 +27,10 @@ logger = logging.getLogger(__name__)
 
 
 class Ask(Protocol):
-    """Send a message and wait for its answer, at most ``limit_s`` seconds; ``only`` is the one request to try."""
+    """Send a message and wait for its answer, at most ``limit_s`` seconds; ``first`` is the request to begin with."""
 
     def __call__(
-        self, seat: Seat, message: dict[str, Any], *, limit_s: float, only: Proposal | None = None
+        self, seat: Seat, message: dict[str, Any], *, limit_s: float, first: Proposal | None = None
     ) -> Awaitable[CallResult]: ...
 
 
@@ -112,6 +113,7 @@ class Conversation:
         method = METHODS[MessageType(kind)]
         self._record(self.brief.referee_id, seat.player_id, kind, hidden=hidden, method=method, body=message)
 
+    @AGENTS_TIME
     def record_result(
         self, seat: Seat, result: CallResult, request_type: str, answer_type: str, limit_s: float | None, hidden: bool
     ) -> None:

@@ -16,7 +16,7 @@ from league_sdk.judging.match.conversation import Conversation
 from league_sdk.protocol.messages import MessageType
 from league_sdk.protocol.states import MatchState, ResultStatus
 from league_sdk.protocol.transcript import clean, storable
-from league_sdk.rules.game import Game, State
+from league_sdk.rules.game import Game, State, said_by_game
 
 T = TypeVar("T")
 
@@ -85,12 +85,13 @@ def decide(brief: Brief, game: Game, state: State, faults: tuple[Fault, ...]) ->
     outcome = game.outcome(state)
     if outcome is not None and not faults:
         status = ResultStatus.WIN if outcome.winner else ResultStatus.DRAW
-        return Verdict(status, outcome.winner, outcome.reason, clean(outcome.details), ())
+        winner, reason, details = said_by_game([outcome.winner, outcome.reason, clean(outcome.details)])
+        return Verdict(status, winner, reason, details, ())
     absent = {fault.player_id for fault in faults}
     present = [player for player in brief.player_ids if player not in absent]
     reason = storable("; ".join(fault.sentence for fault in faults))
     only_no_shows = all(fault.message_type == MessageType.GAME_INVITATION for fault in faults)
-    details = clean(game.unfinished(state))
+    details = said_by_game(clean(game.unfinished(state)))
     if only_no_shows and brief.settings.no_show == "cancel":
         return Verdict(ResultStatus.CANCELLED, None, reason, details, faults)
     winner = present[0] if present else None

@@ -14,6 +14,7 @@ from typing import Any
 from league_sdk.protocol import rpc
 from league_sdk.protocol.states import MatchState
 from league_sdk.protocol.transcript import Entry, entry, shorten_entry
+from league_sdk.rules.game import said_by_game
 
 logger = logging.getLogger(__name__)
 
@@ -69,8 +70,12 @@ class MatchLog:
         self._on_change()
 
     def set_view(self, view: dict[str, Any]) -> None:
-        """The public view of the game has changed; in a new turn nobody is locked in yet."""
-        self.view = view
+        """The public view of the game has changed; in a new turn nobody is locked in yet.
+
+        Raises:
+            TypeError, ValueError, RecursionError, NotJson: as :func:`said_by_game`.
+        """
+        self.view = said_by_game(view)
         self.locked_in = []
         self._on_change()
 

@@ -7,6 +7,7 @@ which heartbeats report the match, ``store`` keeps moves and the verdict at the 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import count
 from typing import Any
 
 from league_sdk import match_messages
@@ -19,6 +20,7 @@ from league_sdk.judging.match.ending import Verdict, VerdictStore, decide, gathe
 from league_sdk.judging.match.log import MatchLog
 from league_sdk.judging.match.side import RefereeSide
 from league_sdk.protocol.errors import RETRYABLE
+from league_sdk.protocol.limits import MAX_TURNS
 from league_sdk.protocol.messages import MessageType
 from league_sdk.protocol.states import MatchState, ResultStatus
 from league_sdk.rules.draws import CommittedDraw
@@ -50,7 +52,11 @@ async def play_match(talk: Conversation, game: Game, *, rng: Random, store: Verd
         if not game.hidden:
             # The board before anyone has moved in this attempt.
             log.set_view(game.view(state, None))
-        while not faults and game.outcome(state) is None:
+        for turn in count():
+            if faults or game.outcome(state) is not None:
+                break
+            if turn == MAX_TURNS:
+                raise ValueError(f"the game does not end within {turn} turns")
             movers = game.to_move(state)
             if movers:
                 state, faults = await _collect(talk, game, state, movers)

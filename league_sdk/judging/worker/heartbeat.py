@@ -58,6 +58,7 @@ class RunningMatch:
         reported_at: when the last accepted heartbeat that reported it was sent; monotonic seconds.
         failed: if it ended without a result: whose side failed (REFEREE or LEAGUE), and how, in words. It waits to be
             handed back.
+        unreached: the player that could not be reached from here, if that is why.
         over: GAME_OVER was sent to its players; only the report of its result is missing.
         ended: the match after GAME_OVER was sent to all players; None before.
         seal: the verdict that waits to be sealed.
@@ -74,6 +75,7 @@ class RunningMatch:
     mailbox: Mailbox = field(default_factory=Mailbox)
     task: asyncio.Task[None] | None = None
     failed: tuple[Cause, str] | None = None
+    unreached: str = ""
     over: bool = False
     ended: EndedMatch | None = None
     seal: dict[str, Any] | None = None
@@ -98,6 +100,7 @@ class RunningMatch:
         log = self.log
         seal = None if self.sealed else self.seal
         optional = {"moves": log.moves, "excused": log.excused, "seal": seal, "end_told": self.over}
+        optional["unreached"] = self.unreached
         handed_back = {"state": HANDED_BACK, "cause": self.failed[0], "why": self.failed[1]} if self.failed else {}
         return {
             **{name: value for name, value in optional.items() if value},

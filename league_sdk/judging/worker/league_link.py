@@ -7,7 +7,7 @@ import logging
 import time
 import uuid
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
@@ -51,29 +51,29 @@ class Identity:
     league_token: str
 
 
-@dataclass(frozen=True, slots=True)
-class RefereeMeta:
-    """``referee_meta``: what a referee says of itself at registration (ruling, section 3).
+def referee_meta(
+    display_name: str,
+    contact_endpoint: str | None,
+    game_types: list[str],
+    max_concurrent_matches: int,
+    registration_code: str,
+) -> dict[str, Any]:
+    """What a referee says of itself at registration (ruling, section 3).
 
-    Attributes:
+    Args:
         contact_endpoint: None if it fetches its messages (section 13).
-        delivery: ``websocket`` in that case.
     """
-
-    display_name: str
-    contact_endpoint: str | None
-    game_types: list[str]
-    max_concurrent_matches: int
-    registration_code: str
-    version: str = SDK_VERSION
-    protocol_version: str = PROTOCOL_VERSION
-    sends_progress: bool = True
-    seals: bool = True
-    delivery: str | None = None
-
-    def fields(self) -> dict[str, Any]:
-        """The fields of the registration as they are sent."""
-        return {name: value for name, value in asdict(self).items() if value is not None}
+    return {
+        "display_name": display_name,
+        "game_types": game_types,
+        "max_concurrent_matches": max_concurrent_matches,
+        "registration_code": registration_code,
+        "version": SDK_VERSION,
+        "protocol_version": PROTOCOL_VERSION,
+        "sends_progress": True,
+        "seals": True,
+        **({"contact_endpoint": contact_endpoint} if contact_endpoint else {"delivery": "websocket"}),
+    }
 
 
 class LeagueLink:
@@ -81,7 +81,7 @@ class LeagueLink:
 
     Args:
         url: the league manager's /mcp.
-        meta: what the referee says of itself.
+        meta: what the referee says of itself: :func:`referee_meta`.
         client: sends the requests; None for the real one.
         sleep: waits, in seconds.
     """
@@ -89,11 +89,11 @@ class LeagueLink:
     def __init__(
         self,
         url: str,
-        meta: RefereeMeta,
+        meta: Mapping[str, Any],
         client: Client | None = None,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
-        self._url = url
+        self.url = url
         self._meta = meta
         self._client = client or HttpxClient(agent_type="referee")
         self._sleep = sleep
@@ -106,11 +106,6 @@ class LeagueLink:
         self.accepted_at = time.monotonic()
         """When the last accepted heartbeat was sent, or the registration was answered; monotonic seconds."""
 
-    @property
-    def url(self) -> str:
-        """The league manager's /mcp."""
-        return self._url
-
     def token(self) -> str:
         """The auth_token of this referee; empty before it has registered."""
         return self.identity.auth_token if self.identity is not None else ""
@@ -121,7 +116,7 @@ class LeagueLink:
         Raises:
             Refused: the league manager rejects this referee.
         """
-        wait_s, meta = MIN_BACKOFF_S, {"referee_meta": self._meta.fields()}
+        wait_s, meta = MIN_BACKOFF_S, {"referee_meta": self._meta}
         answer: dict[str, Any] | None = None
         while answer is None:
             try:
@@ -133,7 +128,7 @@ class LeagueLink:
         if answer.get("status") != "ACCEPTED":
             raise Refused("REJECTED", str(answer.get("reason")))
         self.identity = Identity(answer["referee_id"], answer["auth_token"], answer.get("league_token", ""))
-        self.inbox = inbox_of(answer, self._url, "referee")
+        self.inbox = inbox_of(answer, self.url, "referee")
         self.accepted_at = time.monotonic()
         self.identified()
         return self.identity
@@ -206,7 +201,7 @@ class LeagueLink:
         who = self.identity if name != MessageType.REFEREE_REGISTER_REQUEST else None
         message = envelope(
             name,
-            sender=f"referee:{self.identity.referee_id if self.identity else self._meta.display_name}",
+            sender=f"referee:{self.identity.referee_id if self.identity else self._meta['display_name']}",
             conversation_id=conversation_id or f"conv-{uuid.uuid4().hex[:12]}",
             now=datetime.now(UTC),
             auth_token=who.auth_token if who else None,
@@ -222,7 +217,7 @@ class LeagueLink:
     ) -> dict[str, Any]:
         self._ids += 1
         content = rpc.call(method, message, self._ids)
-        reply = await self._client.post(self._url, content, limit_s=CALL_TIMEOUT_S, headers=headers)
+        reply = await self._client.post(self.url, content, limit_s=CALL_TIMEOUT_S, headers=headers)
         body = reply.body if isinstance(reply.body, dict) else {}
         error, result = body.get("error"), body.get("result")
         if isinstance(error, dict):

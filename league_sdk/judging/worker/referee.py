@@ -13,7 +13,7 @@ from typing import Any
 from league_sdk.asking.callbacks import RELAYED_FOR, find_seat
 from league_sdk.judging.calls.canary import Canary
 from league_sdk.judging.match.brief import read_brief
-from league_sdk.judging.match.broken_off import Fenced, MachineFailed
+from league_sdk.judging.match.broken_off import Fenced, MachineFailed, PlayerNotReached
 from league_sdk.judging.observing import telemetry
 from league_sdk.judging.worker.heartbeat import Heartbeat, Key, RunningMatch
 from league_sdk.judging.worker.league_link import LeagueLink, Refused
@@ -241,6 +241,10 @@ class Referee:
         except MachineFailed as error:
             logger.error("match %s of %s is handed back: %s", brief.match_id, brief.league_id, error)
             self._fail(match, error.cause, str(error))
+        except PlayerNotReached as error:
+            logger.warning("match %s of %s is handed on: %s", brief.match_id, brief.league_id, error)
+            match.unreached = error.player_id
+            self._fail(match, Cause.REFEREE, str(error))
         except SealRefused:
             logger.error("the verdict of %s was not sealed", brief.match_id)
             self._fail(match, Cause.LEAGUE, str(note(Code.VERDICT_NOT_TAKEN)))

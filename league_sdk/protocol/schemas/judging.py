@@ -137,6 +137,7 @@ class Seat(Part, clause=OURS):
     inbox_key: str | None = optional("With it the league manager takes messages for the player's inbox.")
     dials_out: bool | None = optional("It had a line open when the match was given out.")
     connect_grace_s: float | None = optional("Seconds within which a player that dials out must take a message.")
+    excused: Count | None = optional("Tries at it that the referees' own failure spoilt so far in this match.")
 
 
 class SettingsAsSent(LeagueSettings):
@@ -167,7 +168,6 @@ class StartMatch(FromManager, clause=OURS, sent_to=("referee",), method=START_MA
     draw_seed: Digest | None = optional("What the number is drawn from: a secret until the end.")
     draw_commitment: Digest | None = optional("Its SHA-256, which the players are told.")
     moves: list[Any] | None = optional("Player and move of earlier attempts, to go on from.")
-    excused: Count | None = optional("Tries of the match that the referees' own failure spoilt so far.")
     sealed: dict[str, Any] | None = optional("A sealed verdict, which only has to be told.")
 
 

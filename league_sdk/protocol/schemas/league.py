@@ -204,6 +204,7 @@ class LeagueStandingsUpdate(_Broadcast, clause="004 4.7.1"):
     ledger_head: Text | None = optional(
         "Our addition: the digest of the league's last event; keep it to verify the league.", OURS
     )
+    out: dict[str, str] | None = optional("Who was taken out of the league: withdrawn or disqualified, by id.", OURS)
 
 
 class RoundSummary(Part, clause="004 4.8.1"):
@@ -241,9 +242,11 @@ class LeagueCompleted(_Broadcast, clause="004 4.8.2", sent_to=("player", "refere
 
     total_rounds: Count = field("Rounds played.")
     total_matches: Count = field("Matches of the league, cancelled ones included.")
-    champion: Champion = field("Who won.")
-    champions: list[Champion] | None = optional("Everyone with tied_rank 1.", OURS)
+    champion: Champion | None = field("Who won; null if nobody did, as no match that counts was won or drawn.")
+    champions: list[Champion] | None = optional("Everyone with tied_rank 1; empty without a champion.", OURS)
+    corrected: bool | None = optional("True if a correction has changed who won since the first such message.", OURS)
     final_standings: list[FinalRow] = field("The last table, best first.")
+    out: dict[str, str] | None = optional("Who was taken out of the league: withdrawn or disqualified, by id.", OURS)
 
 
 # Queries ---------------------------------------------------------------------------------------------

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from django.conf import settings
-from django.core.management import BaseCommand, CommandError, CommandParser
+from django.core.management import BaseCommand, CommandParser
 
-from leaguesite.hosting.backups import BackupFailed, back_up
+from leaguesite.hosting.backups import back_up
 
 
 class Command(BaseCommand):
@@ -23,9 +23,5 @@ class Command(BaseCommand):
         parser.add_argument("--data", help="folder of the site (default: data)")
 
     def handle(self, **options: Any) -> None:
-        database, data = settings.DATABASES["default"], settings.DATA_DIR
-        try:
-            size = back_up(options["file"], database=database, data=data)
-        except BackupFailed as failed:
-            raise CommandError(str(failed)) from None
+        size = back_up(options["file"], database=settings.DATABASES["default"], data=settings.DATA_DIR)
         self.stdout.write(f"{options['file']} is written: {size / 1024:.0f} KiB.")

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.core.management import BaseCommand, CommandError, CommandParser
+from django.core.management import BaseCommand, CommandParser
 
 from league_sdk import tracing
-from leaguesite.environment import UnusableData
 from leaguesite.hosting.conductor import conduct
 from leaguesite.hosting.configuration import use
 from leaguesite.hosting.place import require_redis
@@ -26,10 +25,7 @@ class Command(BaseCommand):
 
     def handle(self, **options: Any) -> None:
         require_redis()
-        try:
-            use(options["config"])
-        except UnusableData as error:
-            raise CommandError(str(error)) from None
+        use(options["config"])
         port = options["port"]
         logs.start("conductor", name=f"conductor-{port}" if port else "conductor")
         tracing.start("conductor")

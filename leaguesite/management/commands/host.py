@@ -7,11 +7,10 @@ import sys
 from typing import Any
 
 from django.conf import settings
-from django.core.management import BaseCommand, CommandError, CommandParser
+from django.core.management import BaseCommand, CommandParser
 
 from league_sdk import tracing
-from leaguesite.environment import UnusableData
-from leaguesite.hosting.addresses import EVERYWHERE, UnusableUrl, public_url
+from leaguesite.hosting.addresses import EVERYWHERE, public_url
 from leaguesite.hosting.configuration import open_leagues, use
 from leaguesite.hosting.place import lock_data_folder, migrate_database, require_port
 from leaguesite.login.accounts import INSTRUCTOR, FirstRun, ensure_accounts
@@ -47,13 +46,6 @@ class Command(BaseCommand):
     def handle(self, **options: Any) -> None:
         host, port = options["host"], options["port"]
         require_port(host, port)
-        try:
-            self._host(options)
-        except (UnusableData, UnusableUrl) as error:
-            raise CommandError(str(error)) from None
-
-    def _host(self, options: dict[str, Any]) -> None:
-        host, port = options["host"], options["port"]
         url = public_url(host, port, options["public_url"] or os.environ.get("LEAGUE_PUBLIC_URL"))
         configuration = use(options["config"])
         # The lock is held until the process ends, however it does.

@@ -6,10 +6,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from django.core.management import BaseCommand, CommandError, CommandParser
+from django.core.management import BaseCommand, CommandParser
 from django.db import connection
 
-from leaguesite.environment import UnusableData
 from leaguesite.hosting.configuration import open_leagues, use
 from leaguesite.hosting.place import ensure_league, migrate_database
 from leaguesite.login.accounts import INSTRUCTOR, ensure_accounts
@@ -31,15 +30,12 @@ class Command(BaseCommand):
         parser.add_argument("--config", metavar="FOLDER", help="read system.json, leagues and games from there")
 
     def handle(self, **options: Any) -> None:
-        try:
-            configuration = use(options["config"])
-            with _one_at_a_time():
-                migrate_database()
-                open_leagues(configuration)
-                first = ensure_accounts()
-                ensure_league()
-        except UnusableData as error:
-            raise CommandError(str(error)) from None
+        configuration = use(options["config"])
+        with _one_at_a_time():
+            migrate_database()
+            open_leagues(configuration)
+            first = ensure_accounts()
+            ensure_league()
         if first.password:
             self.stdout.write(f"Login    {INSTRUCTOR} / {first.password}    (shown this once)")
         if first.api_key:
@@ -53,9 +49,11 @@ def _one_at_a_time() -> Iterator[None]:
     if connection.vendor != "postgresql":
         yield
         return
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_advisory_lock(%s)", [LOCK])
-        try:
-            yield
-        finally:
-            cursor.execute("SELECT pg_advisory_unlock(%s)", [LOCK])
+    # In a transaction of a connection of its own: through PgBouncer a session is not ours for longer than that.
+    driver: Any = connection
+    with driver.Database.connect(**driver.get_connection_params()) as waiting:
+        waiting.execute("SET LOCAL idle_in_transaction_session_timeout = 0")
+        waiting.execute("SET LOCAL statement_timeout = 0")
+        waiting.execute("SET LOCAL lock_timeout = 0")
+        waiting.execute("SELECT pg_advisory_xact_lock(%s)", [LOCK])
+        yield

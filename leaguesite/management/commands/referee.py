@@ -11,6 +11,7 @@ from django.core.management import BaseCommand, CommandParser
 
 from league_sdk.log_files import FOLDER_VARIABLE
 from leaguesite.environment import BASE_DIR
+from leaguesite.hosting.addresses import public_url
 
 
 class Command(BaseCommand):
@@ -29,6 +30,8 @@ class Command(BaseCommand):
 
     def handle(self, **options: Any) -> None:
         words: list[str] = []
+        # Of a referee that listens everywhere: an address of this machine, as "everywhere" cannot be called.
+        options["endpoint"] = options["endpoint"] or f"{public_url(options['host'], options['port'], None)}/mcp"
         for name in ("league", "port", "host", "endpoint", "name", "max_concurrent"):
             if options[name] not in (None, ""):
                 words += [f"--{name.replace('_', '-')}", str(options[name])]

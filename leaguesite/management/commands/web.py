@@ -5,11 +5,10 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from django.core.management import BaseCommand, CommandError, CommandParser
+from django.core.management import BaseCommand, CommandParser
 
 from league_sdk import tracing
-from leaguesite.environment import UnusableData
-from leaguesite.hosting.addresses import UnusableUrl, public_url
+from leaguesite.hosting.addresses import public_url
 from leaguesite.hosting.configuration import use
 from leaguesite.hosting.place import require_port, require_redis
 from leaguesite.observing import logs
@@ -37,9 +36,6 @@ class Command(BaseCommand):
 
         logs.start("web", name=f"web-{port}")
         tracing.start("web")
-        try:
-            url = public_url(host, port, options["public_url"] or os.environ.get("LEAGUE_PUBLIC_URL"))
-            use(options["config"])
-        except (UnusableUrl, UnusableData) as error:
-            raise CommandError(str(error)) from None
+        url = public_url(host, port, options["public_url"] or os.environ.get("LEAGUE_PUBLIC_URL"))
+        use(options["config"])
         Web(host=host, port=port, public_url=url).run()

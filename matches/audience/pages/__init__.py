@@ -42,6 +42,8 @@ KINDS: dict[str, Kind] = {
     "replay": Kind(past.FRAGMENTS, past.context),
 }
 """The kinds of a league's pages. The list of leagues and reports of checks and practice matches are others."""
+REPORTS = {"check": report.PAGE, "practice": practice.PAGE}
+"""The kinds of reports."""
 
 
 _CHARTS = frozenset({"ranks", "race", "cross", "times"})
@@ -52,19 +54,20 @@ def charts_of(kind: str) -> frozenset[str]:
     return _CHARTS.intersection(KINDS[kind].fragments) if kind in KINDS else frozenset()
 
 
-def fragments(key: PageKey, language: str, without: Collection[str] = ()) -> dict[str, str] | None:
+def fragments(
+    key: PageKey, language: str, without: Collection[str] = (), hidden: League | None = None
+) -> dict[str, str] | None:
     """Render the fragments of a page, by name; None when the page does not exist (any more).
 
     Args:
         language: its code.
         without: the names of fragments that are not rendered.
+        hidden: a league that nobody sees yet, as it is being imported: its own page, or the list with it.
     """
     with translation.override(language):
-        if key.kind == "check":
-            return report.fragments(str(key.item), language)
-        if key.kind == "practice":
-            return practice.fragments(str(key.item), language)
-        context = context_of(key)
+        if key.kind in REPORTS:
+            return report.fragments(REPORTS[key.kind], str(key.item), language)
+        context = context_of(key, hidden)
         if context is None:
             return None
         names = index.FRAGMENTS if key.kind == "index" else KINDS[key.kind].fragments
@@ -76,22 +79,17 @@ def render_fragments(names: tuple[str, ...], context: dict[str, Any]) -> dict[st
     return {name: render_to_string(f"leagues/fragments/{name}.html", context) for name in names}
 
 
-def context_of(key: PageKey) -> dict[str, Any] | None:
-    """The template context of a page, or None when the page does not exist."""
-    if key.kind == "check":
-        return _live_while_unfinished(key, report.report_page(str(key.item)), "check")
-    if key.kind == "practice":
-        return _live_while_unfinished(key, practice.context(str(key.item)), "practice")
+def context_of(key: PageKey, hidden: League | None = None) -> dict[str, Any] | None:
+    """The template context of a page, or None when the page does not exist; ``hidden`` as in :func:`fragments`."""
+    if key.kind in REPORTS:
+        shown = REPORTS[key.kind].context(str(key.item))
+        # A finished one needs no socket.
+        if shown is not None and shown[key.kind]["unfinished"]:
+            shown["socket_path"] = socket_path(key)
+        return shown
     if key.kind == "index":
-        return index.context(key)
-    league = League.objects.filter(pk=key.league_id).first()
+        return index.context(key, hidden)
+    league = hidden or League.objects.filter(pk=key.league_id).first()
     if league is None or key.kind not in KINDS:
         return None
     return KINDS[key.kind].context(sight.view(league, staff=key.staff), key)
-
-
-def _live_while_unfinished(key: PageKey, context: dict[str, Any] | None, name: str) -> dict[str, Any] | None:
-    """The context of a check's report, or of a practice match's. A finished one needs no socket."""
-    if context is None or not context[name]["unfinished"]:
-        return context
-    return context | {"socket_path": socket_path(key)}

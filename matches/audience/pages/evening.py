@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from django.db import connection
 
-from league_sdk.ledger.standings import Row
+from league_sdk.ledger.standings import Row, champions
 from league_sdk.protocol.states import LeagueState
 from matches.audience.pages import parts, times
 from matches.events.history import Outcome
@@ -125,20 +125,14 @@ def of_view(view: View) -> Evening | None:
     if view.moment.state != LeagueState.COMPLETED or not view.moment.outcomes:
         return None
     known = _known(view)
-    champions = [row for row in view.standings if row.leads]
+    winners = champions(view.standings)
     fastest = (known.fastest[0], times.span(known.fastest[1])) if known.fastest is not None else None
     return Evening(
-        champions,
-        _steps(view),
-        [path_of(view, row, known.rank_history) for row in champions[:MAX_PATHS]],
+        winners,
+        _steps(view) if winners else [],
+        [path_of(view, row, known.rank_history) for row in winners[:MAX_PATHS]],
         [_figure(view, line) for line in words.lines(known.figures, fastest)],
     )
-
-
-def forget_all() -> None:
-    """Empty the cache."""
-    with _lock:
-        _cached.clear()
 
 
 def _known(view: View) -> Known:
@@ -149,7 +143,8 @@ def _known(view: View) -> Known:
         known = _cached.get(key)
         if known is None:
             known = _read(view)
-            if _may_keep():
+            # What a transaction has read may be rolled back.
+            if not connection.in_atomic_block:
                 _cached[key] = known
     return known
 
@@ -157,11 +152,6 @@ def _known(view: View) -> Known:
 def _read(view: View) -> Known:
     # With a column for every round, as a path shows every round.
     return Known(figures(view), _fastest(view), rank_history(view, max_columns=max(1, len(view.moment.rounds))))
-
-
-def _may_keep() -> bool:
-    """Whether what was read is committed: what a transaction has read may be rolled back."""
-    return not connection.in_atomic_block
 
 
 def _fastest(view: View) -> tuple[str, int] | None:

@@ -13,10 +13,11 @@ from matches.view import series, summaries
 FRAGMENTS = ("leagues",)
 
 
-def context(key: PageKey) -> dict[str, Any]:
-    """All leagues but those in the archive, running ones first."""
+def context(key: PageKey, hidden: League | None = None) -> dict[str, Any]:
+    """All leagues but those in the archive, running ones first; also one that is hidden, if it is given."""
     order = list(LeagueState)
     leagues = list(League.objects.filter(archived_at__isnull=True).order_by("-created_at"))
+    leagues += [hidden] if hidden is not None else []
     known = summaries.summaries(leagues)
 
     def place(league: League) -> tuple[bool, bool, int]:

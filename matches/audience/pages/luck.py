@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from league_sdk.ledger.standings import champions
 from matches.view import luck
 from matches.view.luck import Known
 from matches.view.sight import View
@@ -98,6 +99,6 @@ def _bar(known: Known, player_id: str) -> Bar:
 def _champion(view: View, known: Known) -> str:
     if not (view.over and view.is_present and known.fresh):
         return ""
-    first = [row for row in view.standings if row.leads]
+    first = champions(view.standings)
     player = known.of(first[0].player_id) if len(first) == 1 else None
     return words.about_champion(first[0].player_id, player, known.luck) if player is not None else ""

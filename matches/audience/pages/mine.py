@@ -12,7 +12,6 @@ from datetime import datetime
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
-from django.db.models import Q
 from django.db.models.fields.json import KT
 from django.urls import reverse
 from django.utils import timezone
@@ -36,6 +35,7 @@ from matches.models import Check, League, Match, Message, Opponent
 from matches.view import queries, readiness, sight
 from matches.view.readiness import UNABLE, Ready
 from matches.words import states
+from matches.words.corrections import correction_event
 from matches.words.match import own_words
 from matches.words.notes import sentence_of
 
@@ -59,7 +59,7 @@ def context(
     if agent is None:
         return shown
     moment = sight.known_to_owners(league)
-    matches = list(queries.matches_of(league).filter(Q(player_a=agent) | Q(player_b=agent)))
+    matches = list(queries.matches_of_player(league, agent.code))
     chosen = _chosen(matches, match_id)
     sent_again = trials.of(agent.pk) if proven else None
     check = readiness.readiness([agent])[agent.pk]
@@ -245,10 +245,15 @@ def verdict(league: League, agent: Agent, known: readiness.Readiness) -> Verdict
 
 
 def _out_of_league(league: League, agent: Agent) -> Verdict | None:
+    corrections = sight.known_to_owners(league).corrections.values()
+    decisions = [one for one in corrections if not one["undone"] and one.get("out", {}).get(agent.code)]
+    if decisions:
+        return Verdict("out", _("Out of the league"), correction_event(decisions[-1]))
     # A freeze hides that the league has ended.
     if league.state in (LeagueState.COMPLETED, LeagueState.STOPPED) and sight.public(league).over:
         return Verdict("out", _("The league is over"), _("Nothing more is asked of your agent."))
     if agent.code in league.out:
+        # Behind a freeze.
         return Verdict("out", _("Out of the league"), _("The instructor has taken your agent out. Ask why."))
     if agent.code in league.left_out:
         return Verdict("out", _("Not in the schedule"), _("Its check had not passed when registration was closed."))

@@ -313,13 +313,3 @@ def _happened(event: Event, leads: Mapping[int, Lead], view: View) -> str:
         if number in leads:
             return stories.round_over(number, leads[number], view.names)
     return happened(event.kind, event.data)
-
-
-def places_gained(view: View) -> dict[str, int]:
-    """Places that each player gained in the current round, by id; empty when that is not known."""
-    current = view.moment.current
-    # While final places are being unveiled, the other rows move up without having gained a place.
-    if current is None or current.number < 2 or view.unveiled:
-        return {}
-    earlier = {row.player_id: row.tied_rank for row in view.table(before_round=current.number)}
-    return {row.player_id: earlier[row.player_id] - row.tied_rank for row in view.standings}

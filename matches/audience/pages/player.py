@@ -8,7 +8,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from django.db.models import Q
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
@@ -182,7 +181,7 @@ class PlayerMatch:
 
 def _matches(view: View, agent: Agent, rows: Mapping[str, Row]) -> list[PlayerMatch]:
     """Every match of a player in playing order, including future ones."""
-    of_agent = queries.matches_of(view.league).filter(Q(player_a=agent) | Q(player_b=agent))
+    of_agent = queries.matches_of_player(view.league, agent.code)
     return [_match(match, view, agent.code, rows) for match in of_agent]
 
 

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from functools import lru_cache
+from dataclasses import replace
 from typing import Any, NamedTuple
 
-from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
@@ -21,6 +19,7 @@ from league_sdk.protocol.states import ResultStatus
 from league_sdk.rules.registry import games
 from matches.audience.pages.exchanges import AttemptEntry, Exchange, exchanges
 from matches.checks import practices
+from matches.checks.report import Page
 from matches.checks.ways import is_line
 from matches.events.history import Outcome
 from matches.models import Check, CheckState, CheckWay, Opponent
@@ -39,13 +38,6 @@ class HouseMove(NamedTuple):
     """A move of the house agent, in a sentence."""
 
     text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Seat:
-    """A player, as the template of the board knows it."""
-
-    player_id: str
 
 
 def context(practice_id: str) -> dict[str, Any] | None:
@@ -91,28 +83,10 @@ def _match(practice: Check, players: tuple[str, str]) -> dict[str, Any]:
     seats = (drawings.Seat(players[0]), drawings.Seat(players[1]))
     over = practice.finished_at is not None
     drawing = drawings.drawing_of(practice.game_types[0], view, seats, over=over) if board is not None else None
-    return {"a": Seat(players[0]), "b": Seat(players[1]), "board": board, "drawing": drawing}
+    return {"a": seats[0], "b": seats[1], "board": board, "drawing": drawing}
 
 
-def fragments(practice_id: str, language: str) -> dict[str, str] | None:
-    """Every fragment of the page in the active language; None when there is no such practice match.
-
-    The fragments of a match that has ended are cached: pages that watched it stay open after its end.
-    """
-    ended = Check.practices.filter(pk=practice_id, finished_at__isnull=False).exists()
-    return _rendered_for_good(practice_id, language) if ended else _rendered(practice_id)
-
-
-def _rendered(practice_id: str) -> dict[str, str] | None:
-    shown = context(practice_id)
-    if shown is None:
-        return None
-    return {name: render_to_string(f"practice/fragments/{name}.html", shown) for name in FRAGMENTS}
-
-
-@lru_cache(maxsize=64)
-def _rendered_for_good(practice_id: str, _language: str) -> dict[str, str] | None:
-    return _rendered(practice_id)
+PAGE = Page("practice", FRAGMENTS, context)
 
 
 def _mine(agent: Agent | None) -> str:

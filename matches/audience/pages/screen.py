@@ -18,12 +18,12 @@ from django.conf import settings
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
-from league_sdk.ledger.standings import Row
+from league_sdk.ledger.standings import Row, champions
 from league_sdk.protocol.states import LeagueState
 from matches.audience import qr
 from matches.audience.pages import charts, evening, luck, notices, parts, screen_drawings
 from matches.audience.pages.keys import PageKey, socket_path
-from matches.view.rank_history import rank_history
+from matches.view.rank_history import places_gained, rank_history
 from matches.view.screens import steering
 from matches.view.sight import View
 from matches.view.wall import STATES, NotRegistered, Tile, TileState, wall
@@ -62,7 +62,7 @@ def context(view: View, key: PageKey) -> dict[str, Any]:
     """The scenes for one audience; only the staff's wall shows names of people."""
     mode = mode_of(view)
     notice = notices.to_room(view.league).first()
-    champions = [row for row in view.standings if row.leads]
+    winners = champions(view.standings)
     lucky = luck.of_table(view) if mode in (PLAY, FINALE) else None
     return {
         "league": parts.league_of(view),
@@ -71,8 +71,8 @@ def context(view: View, key: PageKey) -> dict[str, Any]:
         "join": _join(view) if mode == WALL else None,
         "wall": _wall(view, staff=key.staff) if mode == WALL else None,
         "reveal": reveal_of(view) if mode == REVEAL else None,
-        "champions": champions if mode == FINALE else [],
-        "podium": view.listed[len(champions) : MAX_ON_PODIUM] if mode == FINALE else [],
+        "champions": winners if mode == FINALE else [],
+        "podium": view.listed[len(winners) : MAX_ON_PODIUM] if mode == FINALE else [],
         "evening": evening.of_view(view) if mode == FINALE else None,
         "standings": _table_sheets(view, lucky.bars if lucky is not None else {}) if mode in (PLAY, FINALE) else [],
         "luck": lucky,
@@ -161,7 +161,7 @@ class TableSheet(NamedTuple):
 
 def _table_sheets(view: View, bars: Mapping[str, luck.Bar]) -> list[TableSheet]:
     """The table in one column, or if it is too long in two, or on several sheets."""
-    gained = parts.places_gained(view)
+    gained = places_gained(view)
     rows = [ScreenRow(row, gained.get(row.player_id, 0), luck=bars.get(row.player_id)) for row in view.listed]
     if len(rows) <= MAX_IN_COLUMN:
         return [TableSheet([rows], len(rows))] if rows else []

@@ -22,6 +22,7 @@ from matches.audience import picture
 from matches.audience.pages import evening, parts
 from matches.audience.pages.evening import Evening
 from matches.view.sight import View
+from matches.words.states import no_champion
 
 STYLES = ("css/tokens.css", "css/site.css", "css/evening.css")
 """The style sheets of the page, which its file contains."""
@@ -87,7 +88,7 @@ def _result(view: View, known: Evening) -> str:
     """A sentence that says who won, of how many players."""
     names = ", ".join(isolated(row.display_name) for row in known.champions[: evening.MAX_STEPS])
     if not names:
-        return _count(view)
+        return f"{no_champion()} {_count(view)}"
     sentence = ngettext("Champion: %(names)s.", "Champions: %(names)s.", len(known.champions)) % {"names": names}
     return f"{sentence} {_count(view)}"
 

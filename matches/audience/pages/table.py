@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from operator import attrgetter
@@ -18,7 +17,7 @@ from matches.audience.pages import luck, parts
 from matches.audience.pages.luck import TableLuck
 from matches.models import Delivery, DeliveryState
 from matches.view import readiness
-from matches.view.rank_history import RankHistory
+from matches.view.rank_history import RankHistory, places_gained
 from matches.view.readiness import Readiness, Ready
 from matches.view.recent import Recent
 from matches.view.sight import View
@@ -90,18 +89,15 @@ class BoardRow:
         """The line as HTML; cached under everything that it shows, as one result changes two lines of many."""
         figures = (tuple(value) if isinstance(value, list) else value for value in _figures(self.row))
         shown = (*figures, *_other_values(self), get_language())
-        with _lock:
-            html = _lines.get(shown)
+        html = _lines.get(shown)
         if html is None:
             html = render_to_string("leagues/standings_row.html", {"line": self, "row": self.row})
-            with _lock:
-                _lines[shown] = html
+            _lines[shown] = html
         return html
 
 
 _figures = attrgetter(*(field.name for field in fields(Row)))
 _other_values = attrgetter(*(field.name for field in fields(BoardRow) if field.name != "row"))
-_lock = threading.Lock()
 _lines: Recent[tuple[Any, ...], str] = Recent(MAX_KEPT_LINES)
 
 
@@ -115,7 +111,7 @@ def rows(
 ) -> list[BoardRow]:
     """The lines of the table in the order of the pages."""
     bars: Mapping[str, luck.Bar] = lucky.bars if lucky is not None else {}
-    gained, states, ready, behind = parts.places_gained(view), _states(view), _ready(view), _behind(view)
+    gained, states, ready, behind = places_gained(view), _states(view), _ready(view), _behind(view)
     sparks, unveiled = _sparks(history), view.unveiled
     return [
         BoardRow(

@@ -148,7 +148,7 @@ def join(request: HttpRequest, league_id: str) -> HttpResponse:
         return render(request, "leagues/join_arrived.html", context | more)
     more |= {"way": join_page.way_in(league, site_address_for_page(request))}
     more |= {"rules": rules.rules(league.game_type), "limits": rules.limits(view.rules)}
-    more["most"] = compatibility.site_most.rows()
+    more["most"] = compatibility.site_most()
     return render(request, "leagues/join.html", context | more)
 
 

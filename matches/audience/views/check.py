@@ -1,22 +1,19 @@
-"""The check of an agent: the form, the report."""
+"""The form for a check of an agent."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import Any
-from uuid import UUID
 
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_http_methods, require_safe
+from django.views.decorators.http import require_http_methods
 
 from agents_registry.addresses.callers import Caller, sender_of
 from matches.audience.check_form import CheckForm
-from matches.audience.pages import PageKey
-from matches.audience.views.audience import page
-from matches.checks import asking, report
+from matches.checks import asking
 from matches.league.errors import ActionRefused, Invalid
 
 
@@ -45,20 +42,3 @@ def check(request: HttpRequest) -> HttpResponse:
 def _form(request: HttpRequest, form: CheckForm, caller: Caller, status: int = 200) -> HttpResponse:
     context: dict[str, Any] = {"form": form, "caller": caller}
     return render(request, "check/form.html", context, status=status)
-
-
-@never_cache
-@require_safe
-def check_report(request: HttpRequest, check_id: UUID) -> HttpResponse:
-    """The report of a check; it updates itself while the check runs."""
-    return page(request, "check/report.html", PageKey("check", item=str(check_id)))
-
-
-@never_cache
-@require_safe
-def check_json(request: HttpRequest, check_id: UUID) -> HttpResponse:
-    """The report of a check as JSON."""
-    check = report.find(check_id)
-    if check is None:
-        raise Http404
-    return JsonResponse(report.api_row(check), json_dumps_params={"ensure_ascii": False, "indent": 2})

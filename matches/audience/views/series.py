@@ -35,7 +35,10 @@ def series(request: HttpRequest, series_id: str) -> HttpResponse:
     shown = common.series_row(found, see) if staff else common.public_series_row(found)
     ranks = Counter(row["rank"] for row in shown["standings"])
     tied = {rank for rank, persons in ranks.items() if persons > 1}
-    response = render(request, "leagues/series.html", {"series": shown, "tied": tied, "staff": staff})
+    decided = any(row["wins"] or row["points"] for row in shown["standings"])
+    response = render(
+        request, "leagues/series.html", {"series": shown, "tied": tied, "decided": decided, "staff": staff}
+    )
     if staff:
         # No proxy and no browser may keep what the public must not see.
         add_never_cache_headers(response)

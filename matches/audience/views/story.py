@@ -72,9 +72,3 @@ def _fresh(response: HttpResponse) -> HttpResponse:
     """A correction, or a new league of the same id, must be seen: nothing is shown from a cache without asking."""
     response["Cache-Control"] = "no-cache"
     return response
-
-
-def forget_all() -> None:
-    """Empty the cache of pictures."""
-    with _lock:
-        _pictures.clear()

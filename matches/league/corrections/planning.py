@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 
 from agents_registry.isolating import isolated
 from league_sdk.ledger.standings import DISQUALIFIED, WITHDRAWN
-from league_sdk.protocol.states import LeagueState, MatchState, ResultStatus
+from league_sdk.protocol.states import OPEN, LeagueState, MatchState, ResultStatus
 from matches.league import sealing
 from matches.league.corrections import plans
 from matches.league.corrections.plans import Change, Known, Plan, Situation, Wish
@@ -89,7 +89,7 @@ def _void(wish: Wish, situation: Situation) -> Plan:
 
 def _set_result(wish: Wish, situation: Situation) -> Plan:
     known = _match(wish, situation)
-    if known.outcome is None and known.match.state not in plans.OPEN:
+    if known.outcome is None and known.match.state not in OPEN:
         raise ActionRefused(
             _("%(match)s has not begun: a result can be set when its round is on.") % {"match": wish.match_id}
         )
@@ -210,7 +210,7 @@ def _stands(known: Known, player: str, entry: Mapping[str, str]) -> bool:
 def _is_touched(known: Known, matches_become: str) -> bool:
     """Whether a match changes at once. Matches to come are decided when they are due; a void match stays void."""
     if known.outcome is None:
-        return known.match.state in plans.OPEN
+        return known.match.state in OPEN
     return matches_become != plans.KEEP and known.outcome["status"] != ResultStatus.CANCELLED
 
 

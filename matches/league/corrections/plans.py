@@ -12,7 +12,7 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from league_sdk.ledger.kinds import EventKind
-from league_sdk.protocol.states import IN_PLAY, MatchState
+from league_sdk.protocol.states import IN_PLAY, OPEN
 from league_sdk.protocol.transcript import is_storable
 from matches.league.errors import Invalid
 from matches.models import League, Match
@@ -24,7 +24,6 @@ KEEP, LOSE = "keep", "lose"
 MATCHES_BECOME = (KEEP, VOID, LOSE)
 MAX_POINTS = 1000
 MIN_REASON_CHARS, MAX_REASON_CHARS = 3, 300
-OPEN = (MatchState.READY, MatchState.HELD, *IN_PLAY)
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,8 +133,12 @@ class Plan:
         """The matches that this plan opens."""
         return [change for change in self.changes if change.state in OPEN]
 
-    def data(self) -> dict[str, Any]:
-        """The data of the plan's event (``history.Moment``)."""
+    def data(self, now: datetime) -> dict[str, Any]:
+        """The data of the plan's event (``history.Moment``).
+
+        Args:
+            now: the time at which a match ends that this plan decides.
+        """
         return {
             "number": self.number,
             "kind": self.kind,
@@ -145,7 +148,11 @@ class Plan:
             "matches_become": self.matches_become,
             "points": dict(self.points),
             "out": {player: entry["word"] if entry else None for player, entry in self.out.items()},
-            "results": {change.match.match_id: change.outcome for change in self.changes},
+            "results": {
+                change.match.match_id: change.outcome
+                and {**change.outcome, "finished_at": (change.finished_at or now).isoformat()}
+                for change in self.changes
+            },
             "reason": self.reason,
         }
 

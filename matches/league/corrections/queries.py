@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Any
 
-from django.db.models import Max, Q
+from django.db.models import Max
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from typing_extensions import TypedDict
 
 from agents_registry.models import Kind
-from league_sdk.ledger.standings import Row, natural
+from league_sdk.ledger.standings import Row, champions, natural
 from league_sdk.protocol.schemas.parts import one_of, says
 from league_sdk.protocol.states import LeagueState, MatchState, ResultStatus, RoundState
 from matches.events.history import Happened
@@ -31,9 +31,12 @@ from matches.view.sight import View
 
 def situation(league: League, matches: Iterable[Match], number: int) -> Situation:
     """Read the situation for a plan about these matches."""
-    outcomes = sight.everything(league).moment.outcomes
-    results = {match_id: outcome.to_event() for match_id, outcome in outcomes.items()}
-    known = {match.match_id: Known(match, results.get(match.match_id)) for match in matches}
+    view = sight.everything(league)
+    outcomes = {match: view.outcome(match.match_id) for match in matches}
+    known = {
+        match.match_id: Known(match, outcome.to_event() if outcome is not None else None)
+        for match, outcome in outcomes.items()
+    }
     return Situation(league, number, known, tuple(players_of(league)))
 
 
@@ -49,13 +52,12 @@ def plan_for(league: League, wish: Wish) -> Plan:
     Raises:
         ActionRefused, Invalid: it cannot be done.
     """
-    concerned = queries.matches_of(league)
     if wish.kind in plans.OF_MATCH:
         # No id contains NUL, and PostgreSQL refuses a parameter that does.
-        concerned = concerned.filter(match_id=wish.match_id.replace("\x00", "\ufffd"))
+        concerned = queries.matches_of(league).filter(match_id=wish.match_id.replace("\x00", "\ufffd"))
     else:
-        code = wish.player_id.replace("\x00", "\ufffd")
-        concerned = concerned.filter(Q(player_a__code=code) | Q(player_b__code=code))
+        # No correction of a player changes a match to come.
+        concerned = queries.matches_of_player(league, wish.player_id).exclude(state=MatchState.PENDING)
     last = league.corrections.aggregate(last=Max("number"))["last"]
     return planning.plan(wish, situation(league, concerned, (last or 0) + 1))
 
@@ -166,13 +168,9 @@ def preview(league: League, plan: Plan) -> Preview:
 
 def foreseen(view: View, plan: Plan) -> View:
     """The view of a league as it would be after a plan."""
-    event = Happened(view.moment.seq + 1, plan.event, plan.data(), timezone.now())
+    now = timezone.now()
+    event = Happened(view.moment.seq + 1, plan.event, plan.data(now), now)
     return View(view.league, fold(view.moment, [event]))
-
-
-def standings_after(league: League, plan: Plan) -> list[Row]:
-    """The table as it would be after a plan."""
-    return foreseen(sight.everything(league), plan).standings
 
 
 def _warnings(before: View, after: View, plan: Plan) -> list[str]:
@@ -182,11 +180,11 @@ def _warnings(before: View, after: View, plan: Plan) -> list[str]:
     if active is not None:
         warnings.append(_("Round %(round)d is still on: its results change the table, too.") % {"round": active.number})
     old_champions, new_champions = (
-        ", ".join(row.player_id for row in view.standings if row.tied_rank == 1) for view in (before, after)
+        ", ".join(row.player_id for row in champions(view.standings)) or _("nobody") for view in (before, after)
     )
     if league.state == LeagueState.COMPLETED and old_champions != new_champions:
-        champions = {"then": new_champions, "now": old_champions}
-        warnings.append(_("The league is over and %(then)s would be champion instead of %(now)s.") % champions)
+        changed = {"then": new_champions, "now": old_champions}
+        warnings.append(_("The league is over and %(then)s would be champion instead of %(now)s.") % changed)
     if league.frozen_seq is not None:
         warnings.append(_("The board is frozen: the public sees nothing of this until it is unveiled."))
     if league.unveiled:
@@ -206,7 +204,7 @@ def _about_matches(league: League, plan: Plan) -> list[str]:
         if not outbox.referees_of(league):
             warnings.append(_("No referee may judge now: the match waits until there is one."))
     entry = plan.out.get(plan.player_id)
-    of_player = league.matches.filter(Q(player_a__code=plan.player_id) | Q(player_b__code=plan.player_id))
+    of_player = queries.matches_of_player(league, plan.player_id)
     # Count in Python: with a filter by state SQLite would scan the PENDING matches of all leagues.
     to_come = list(of_player.values_list("state", flat=True)).count(MatchState.PENDING)
     if entry is not None and to_come and league.state != LeagueState.STOPPED:

@@ -7,11 +7,11 @@ import logging
 import time
 from collections.abc import Awaitable, Callable
 from concurrent.futures import Executor
-
-from django.db import close_old_connections
+from contextlib import suppress
 
 from matches.papers.shared.projection import Interrupted, Projection
 from matches.push import nudge
+from storage.databases import outside_requests
 
 logger = logging.getLogger(__name__)
 
@@ -49,34 +49,20 @@ class Keeper:
         self._projection, self._executor, self._leads = projection, executor, leads
         self._sleep, self._monotonic = sleep, monotonic
         self._pass_interval_s = pass_interval_s
-        self._changed = asyncio.Event()
         self._failed = ""
 
     async def keep(self) -> None:
         """Write until cancelled."""
-        loop = asyncio.get_running_loop()
-
-        def wake(urgent: bool) -> None:
-            # Skip if a pass is due already: each wake-up costs a system call.
-            if not self._changed.is_set():
-                loop.call_soon_threadsafe(self._changed.set)
-
-        detach = nudge.attach(wake)
-        try:
-            while True:
-                self._changed.clear()
-                await self._sleep(await self._once())
-                await self._wait()
-        finally:
-            detach()
-            self._projection.stop()
-
-    async def _wait(self) -> None:
-        try:
-            async with asyncio.timeout(self._pass_interval_s):
-                await self._changed.wait()
-        except TimeoutError:
-            return
+        with nudge.woken() as changed:
+            try:
+                while True:
+                    changed.clear()
+                    await self._sleep(await self._once())
+                    with suppress(TimeoutError):
+                        async with asyncio.timeout(self._pass_interval_s):
+                            await changed.wait()
+            finally:
+                self._projection.stop()
 
     async def _once(self) -> float:
         """Make a pass; returns how long to pause."""
@@ -84,7 +70,9 @@ class Keeper:
             return PAUSE_S
         begun = self._monotonic()
         try:
-            await asyncio.get_running_loop().run_in_executor(self._executor, self._update)
+            await asyncio.get_running_loop().run_in_executor(
+                self._executor, outside_requests()(self._projection.update)
+            )
         except Interrupted:
             return PAUSE_S
         except Exception as error:
@@ -102,9 +90,3 @@ class Keeper:
             known = isinstance(error, OSError)
             logger.warning("SHARED is not up to date, and is tried again (%s)", words, exc_info=not known)
         return words
-
-    def _update(self) -> None:
-        try:
-            self._projection.update()
-        finally:
-            close_old_connections()

@@ -155,7 +155,8 @@ class LeagueFiles:
 
     def affected(self) -> set[str]:
         """Players whose history is new: all of them after a correction, which may have taken a result away."""
-        if self.since == 0 or not self._kinds.isdisjoint((*CORRECTIONS, EventKind.PLAYER_REGISTERED)):
+        of_all = {*CORRECTIONS, EventKind.PLAYER_REGISTERED, EventKind.PLAYER_RENAMED}
+        if self.since == 0 or not self._kinds.isdisjoint(of_all):
             return set(self.by_player)
         outcomes = (self.view.moment.outcomes[match_id] for match_id in self.changed())
         return {player_id for outcome in outcomes for player_id in outcome.players}

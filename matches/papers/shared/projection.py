@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from itertools import islice
 from typing import Any
 
 from django.conf import settings
 from django.db.models import Q
+from django.utils import timezone
 
 from agents_registry.models import Agent, Kind
 from league_sdk.ledger.kinds import EventKind
@@ -41,10 +42,12 @@ class Projection:
 
     Args:
         tree: the folder.
+        kept_for: how long a league stays in it after its end; None: as long as the site has it.
     """
 
-    def __init__(self, tree: Tree) -> None:
+    def __init__(self, tree: Tree, kept_for: timedelta | None = None) -> None:
         self._tree = tree
+        self._kept_for = kept_for
         self._stopping = False
         self._restores = 0
         self._config: dict[str, Any] = {}
@@ -87,7 +90,11 @@ class Projection:
         self._config, self._known = {}, {}
 
     def _bring_up_to_date(self) -> bool:
-        leagues = list(League.objects.filter(demo=False).order_by("created_at", "pk"))
+        wanted = League.objects.filter(demo=False).order_by("created_at", "pk")
+        if self._kept_for is not None:
+            # When a league drops out, the others are written again: the files of agents are of all leagues.
+            wanted = wanted.exclude(completed_at__lt=timezone.now() - self._kept_for)
+        leagues = list(wanted)
         if not self._continues(leagues):
             self._start_over()
         written, rewritten = self._written(), not self._tree.written
@@ -195,7 +202,7 @@ class Projection:
     def _write_config(self, leagues: Sequence[League]) -> None:
         """Write what the configuration is now, where it differs from what was written last."""
         by_id = {league.pk: league for league in leagues}
-        listed = Q(league__demo=False) | Q(league__isnull=True, kind=Kind.REFEREE)
+        listed = Q(league__in=list(by_id)) | Q(league__isnull=True, kind=Kind.REFEREE)
         rows = Agent.objects.filter(listed).only(*_AGENT_COLUMNS)
         agents = list(rows.order_by("kind", "league__created_at", "league", "pk"))
         names = {agent.pk: _name(agent, by_id) for agent in agents}

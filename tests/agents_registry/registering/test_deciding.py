@@ -56,8 +56,9 @@ def test_a_new_agent_is_taken_and_has_no_past() -> None:
         forgets_dialect=True,
         proven=True,
         at_home=True,
-        moved=False,
-        doubts_tokens=False,
+        moves_now=False,
+        waits=False,
+        shows_new=True,
         voids_unproven_tokens=False,
         voids_all_tokens=False,
         loses_attempts=False,
@@ -105,17 +106,24 @@ def test_a_referee_that_moves_stays_trusted_only_with_its_token() -> None:
     assert decision_on(known(facts(kind=Kind.REFEREE), trusted=True)).trusted is True
 
 
-def test_a_new_address_is_not_proven_by_the_old_one() -> None:
-    moves = facts(at=NEW_HOME, caller=HOME, has_token=True, token_is_proven=True)
+def test_a_players_new_address_waits_and_its_token_is_that_of_the_old_one() -> None:
+    moves = facts(at=NEW_HOME, caller=ELSEWHERE, has_token=True)
     decision = decision_on(known(moves))
-    assert (decision.proven, decision.doubts_tokens, decision.forgets_dialect, decision.voids_unproven_tokens) == (
+    assert (decision.waits, decision.proven, decision.shows_new, decision.moves_now) == (True, False, False, False)
+    assert decision_on(known(replace(moves, token_is_proven=True))).proven is True
+    there = decision_on(known(replace(moves, request=facts(at=NEW_HOME, caller=NEW_HOME).request)))
+    assert (there.waits, there.proven, there.shows_new, there.at_home) == (True, False, True, True)
+
+
+def test_a_referees_new_address_is_not_proven_by_the_old_one() -> None:
+    moves = facts(kind=Kind.REFEREE, at=NEW_HOME, caller=HOME, has_token=True, token_is_proven=True)
+    decision = decision_on(known(moves))
+    assert (decision.waits, decision.proven, decision.moves_now, decision.voids_unproven_tokens) == (
         False,
-        True,
+        False,
         True,
         False,
     )
-    there = decision_on(known(replace(moves, request=facts(at=NEW_HOME, caller=NEW_HOME).request)))
-    assert (there.proven, there.doubts_tokens, there.voids_unproven_tokens) == (True, False, True)
 
 
 def test_a_proven_token_proves_the_next_one() -> None:

@@ -11,6 +11,7 @@ from agents_registry.models import Agent, Kind, RosterEntry
 from agents_registry.registering import ids, learned, places, registration
 from agents_registry.requests.reading import read_request
 from matches.league import entry, lifecycle, opening
+from matches.models import Event
 from tests import factories as make
 from tests import wire
 
@@ -146,7 +147,7 @@ def test_a_league_that_has_players_takes_in_who_fits_and_leaves_the_others_with_
     make.open_league("fall", registration_code="sesame")
     places.add_by_hand(league_id="fall", name="Quiet", endpoint="http://10.0.0.9:8101/mcp", wanted_id="quiet")
     Agent.objects.filter(name="Quiet").update(code="p2")
-    assert places.join_league(league_id="fall", game_type="even_odd", room=3) == 2
+    assert places.join_league(league_id="fall", game_type="even_odd", room=3) == (2, None)
     assert [codes("fall"), codes(None)] == [["P01", "P03", "p2"], ["P02"]]
     lobby_agent = Agent.objects.get(league__isnull=True)
     assert lobby_agent.notes[-1] == "stayed in the lobby: fall has an agent of this id or name already"
@@ -212,3 +213,17 @@ def test_a_player_that_was_added_by_hand_is_the_same_when_it_registers() -> None
         "league_created",
         "player_added",
     ]
+
+
+def test_a_large_lobby_is_taken_in_piece_by_piece(django_capture_on_commit_callbacks: Callable[..., Any]) -> None:
+    """Each piece is a transaction of its own, so that nobody waits for all of them."""
+    players = 2 * places.MAX_JOINING + 1
+    for number in range(1, players + 1):
+        agent = places.new_agent(kind=Kind.PLAYER, name=f"Player {number}", league_id=None, wanted_id="")
+        agent.endpoint_key = f"127.0.0.1|{number}"
+        agent.save()
+    with django_capture_on_commit_callbacks(execute=True):
+        make.open_league("fall")
+    assert (len(codes("fall")), codes(None)) == (players, [])
+    joined = Event.objects.filter(league="fall", kind="lobby_joined").values_list("data__players", flat=True)
+    assert list(joined) == [places.MAX_JOINING, places.MAX_JOINING, 1]

@@ -52,7 +52,7 @@ def test_a_match_report_stores_the_own_names_of_an_agents_tools() -> None:
     assert [one.fresh().learned for one in made.players] == [OWN, {}]
 
 
-def test_a_students_referee_changes_neither_where_nor_in_which_version_of_mcp_others_are_called() -> None:
+def test_a_students_referee_changes_neither_where_nor_how_others_are_called() -> None:
     made = make.running_league(players=2)
     Agent.objects.filter(kind="referee").update(site_key=False)
     match = Match.objects.get(league_id="fall", match_id="R1M1")
@@ -60,7 +60,7 @@ def test_a_students_referee_changes_neither_where_nor_in_which_version_of_mcp_ot
     claims = {"P02": OWN | {"mcp": "2026-07-28"}}
     make.report(match, "P01", found_at={"P02": "/nobody"}, learned=claims, registrations={"P02": before.registration})
     after = made.players[1].fresh()
-    assert (after.endpoint, after.learned) == (before.endpoint, {"own": OWN["own"]})
+    assert (after.endpoint, after.learned) == (before.endpoint, {})
 
 
 def test_tools_learned_in_many_reports_take_no_more_room_than_those_of_one() -> None:

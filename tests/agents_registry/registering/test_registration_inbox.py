@@ -6,6 +6,8 @@ import pytest
 from django.test import Client
 
 from agents_registry.models import Agent, AgentToken
+from agents_registry.registering import moving
+from matches.league import moves
 from tests import factories as make
 from tests import wire
 
@@ -63,12 +65,18 @@ def test_an_agent_without_address_registers_again_only_with_its_token(client_of_
 
 def test_an_agent_may_change_to_an_address_and_back_with_its_token(client_of_league: Client) -> None:
     first = register(client_of_league)
-    token = first["auth_token"]
-    listening = register(client_of_league, endpoint="http://203.0.113.5:8101/mcp", auth_token=token)
+    token, address = first["auth_token"], "http://203.0.113.5:8101/mcp"
+    listening = register(client_of_league, endpoint=address, auth_token=token)
     assert listening["player_id"] == first["player_id"]
-    assert Agent.objects.get().endpoint == "http://203.0.113.5:8101/mcp"
+    # It is reached through its inbox until an answer from the address proves it.
+    moves.settle()
+    assert Agent.objects.get().is_inbox_only
+    moving.note_call(agent_id=Agent.objects.get().pk, endpoint=address, answered=True)
+    moves.settle()
+    assert Agent.objects.get().endpoint == address
     back = register(client_of_league, auth_token=token)
     assert back["player_id"] == first["player_id"]
+    moves.settle()
     assert Agent.objects.get().is_inbox_only
 
 
@@ -96,5 +104,9 @@ def test_moving_from_the_lobby_into_a_league_does_not_prove_a_new_address(client
     proof = {"auth_token": waiting["auth_token"], "code": "known-to-all"}
     moved = register(client, endpoint="http://192.0.2.7:631/mcp", league_id="fall", **proof)
     assert (moved["status"], moved["player_id"]) == ("ACCEPTED", waiting["player_id"])
+    agent = Agent.objects.get()
+    assert (agent.league_id, agent.is_inbox_only) == ("fall", True)
+    moving.note_call(agent_id=agent.pk, endpoint="http://192.0.2.7:631/mcp", answered=True)
+    moves.settle()
     assert Agent.objects.get().endpoint == "http://192.0.2.7:631/mcp"
     assert not any(AgentToken.objects.values_list("proven", flat=True))

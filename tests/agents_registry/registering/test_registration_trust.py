@@ -90,3 +90,11 @@ def test_a_referee_that_is_leaving_or_silent_is_given_no_match() -> None:
     assert outbox.referees_of(league) == [referee]
     Agent.objects.update(heard_at=timezone.now() - timedelta(seconds=60))
     assert outbox.referees_of(league) == []
+
+
+def test_who_gets_the_primary_key_of_another_after_a_restore_gets_no_token_of_it() -> None:
+    early, late = (make.player(name).agent for name in ("Early", "Late"))
+    late.pk = early.pk
+    assert credentials.league_token(late) != credentials.league_token(early)
+    student = make.referee("Referee of Ann", port=8200, trusted=False).agent
+    assert credentials.token_from(student, late) != credentials.token_from(student, early)

@@ -8,7 +8,7 @@ from agents_registry.addresses import programs
 from agents_registry.models import Agent, Gateway, Kind, RosterEntry
 from agents_registry.registering import registration, seats
 from agents_registry.requests.reading import read_request
-from matches.league import entry, opening
+from matches.league import entry, moves, opening
 from matches.models import League, Match
 from tests import factories as make
 from tests import wire
@@ -222,6 +222,7 @@ def test_an_agent_that_leaves_its_address_for_a_line_is_no_longer_shown_to_be_th
     params = wire.player_request("Alpha", auth_token=first.token)
     params["player_meta"] = {"display_name": "Alpha", "delivery": "poll"}
     entry.register_player(request=read_request(params, kind=Kind.PLAYER, caller=ELSEWHERE), named=None)
+    moves.settle()
     assert first.fresh().is_inbox_only
     assert first.fresh().shown_at is None
 
@@ -239,11 +240,16 @@ def test_naming_another_path_of_a_rivals_program_gives_no_seat_unless_a_gateway_
 def test_an_address_that_a_thief_had_before_gives_it_no_seat_at_a_rivals_address() -> None:
     join("Rival")
     token = register_with_token("Thief", ELSEWHERE, f"http://{ELSEWHERE}:8101/mcp")
-    # A conductor has started meanwhile.
-    programs.fill()
+    # A match was given out meanwhile.
+    thief = Agent.objects.get(name="Thief")
+    programs.note(thief, programs.program(thief.endpoint, (), programs.gateways()))
     token = register_with_token("Thief", ELSEWHERE, None, token)
+    moves.settle()
     register_with_token("Thief", ELSEWHERE, ADDRESS, token)
-    assert replaced() == {"Thief": "Rival"}
+    moves.settle()
+    # It has not moved to the rival's address, and keeps the seat that its inbox has.
+    assert Agent.objects.get(name="Thief").is_inbox_only
+    assert replaced() == {}
 
 
 def register_with_token(name: str, caller: str, endpoint: str | None, token: str = "") -> str:

@@ -68,6 +68,27 @@ def test_an_agent_that_fetches_its_messages_needs_no_meta() -> None:
     assert (request.name, request.address.key) == ("Alpha", INBOX_KEY)
 
 
+UNSEEN = ["", "  ", "\u200b", "\u2060\ufeff", "\u115f\u1160", "\u3164 \uffa0", "\u2800", "\u034f", "\u0301", "\ufe0f"]
+KIND_ALONE = ["player:", "Player: ", "referee:\u200b", "agent :"]
+
+
+@pytest.mark.parametrize("name", [*UNSEEN, *KIND_ALONE])
+def test_a_name_that_nobody_could_see_is_none(name: str) -> None:
+    meta = META | {"display_name": name}
+    request = read({**ENVELOPE, "player_meta": meta})
+    assert (request.name, len(request.notes)) == ("alpha", 1)
+    assert read({**ENVELOPE, "sender": "player:", "player_id": "Beta", "player_meta": meta}).name == "Beta"
+    for sender in ("player:", "player:\u200b", "", name):
+        with pytest.raises(MissingField) as refused:
+            read({**ENVELOPE, "sender": sender, "player_meta": meta})
+        assert refused.value.context["field"] == "player_meta.display_name"
+
+
+@pytest.mark.parametrize("name", ["player: Ada", "-", "🦊", "\u0645\u0631\u064a\u0645", "3", "Player"])
+def test_a_short_name_is_a_name(name: str) -> None:
+    assert read({**ENVELOPE, "player_meta": META | {"display_name": name}}).name == name
+
+
 @pytest.mark.parametrize("name", [*spellings.NAME_FIELDS, "displayName", "Player-Name", "AGENT_NAME"])
 def test_a_registration_is_read_with_every_name_of_the_name_field(name: str) -> None:
     meta = {key: value for key, value in META.items() if key != "display_name"}

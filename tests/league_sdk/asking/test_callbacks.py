@@ -36,7 +36,7 @@ class Posting(ScriptedMatch):
         self.receipts: list[Any] = []
         self._asked: dict[tuple[str, str], int] = {}
 
-    async def _ask(self, seat: Seat, message: dict[str, Any], *, limit_s: float, only: object = None) -> CallResult:
+    async def _ask(self, seat: Seat, message: dict[str, Any], *, limit_s: float, first: object = None) -> CallResult:
         count = self._asked[seat.player_id, message["message_type"]] = (
             self._asked.get((seat.player_id, message["message_type"]), 0) + 1
         )

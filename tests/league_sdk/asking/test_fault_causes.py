@@ -137,7 +137,7 @@ EXCUSED = replace(OUR_FAILURE, connected=True, excuse="this machine has no netwo
 
 
 @pytest.mark.parametrize("kind", ["joins", "moves"])
-async def test_three_tries_of_a_match_are_excused_and_the_fourth_counts(kind: str) -> None:
+async def test_three_tries_of_a_seat_are_excused_and_the_fourth_counts(kind: str) -> None:
     scripted = ScriptedMatch(**{kind: {B: [EXCUSED] * 7}})
     played = await scripted.play()
     (fault,) = played.faults
@@ -151,7 +151,7 @@ async def test_a_match_is_handed_back_for_a_missing_network_in_its_first_attempt
     no_network = replace(EXCUSED, connected=False)
     with pytest.raises(MachineFailed, match="Too many open files"):
         await ScriptedMatch(joins={B: [no_network] * 4}).play()
-    again = replace(brief(attempt=2, max_retries=0), excused=3)
+    again = brief(attempt=2, max_retries=0, b={"excused": 3})
     assert (await ScriptedMatch(joins={B: [no_network] * 4}, brief=again).play()).winner == A
 
 
@@ -163,14 +163,18 @@ async def test_a_sealed_match_is_handed_back_when_the_network_fails_at_game_over
     assert (await ScriptedMatch(ends={B: [no_network] * 2}).play()).status == "WIN"
 
 
-async def test_excuses_are_limited_per_match_and_not_per_request() -> None:
-    scripted = ScriptedMatch(joins={A: [EXCUSED, EXCUSED, JOIN]}, moves={B: [EXCUSED, EXCUSED, choice("odd")]})
+async def test_excuses_are_limited_per_seat_of_a_match_and_not_per_request() -> None:
+    twice = [EXCUSED, EXCUSED]
+    scripted = ScriptedMatch(joins={A: [*twice, JOIN], B: [*twice, JOIN]}, moves={B: [*twice, choice("odd")]})
     played = await scripted.play()
-    assert (played.faults, [one["counted"] for one in scripted.log.excused]) == ((), ["no", "no", "no", "yes"])
+    counted = {
+        player: [one["counted"] for one in scripted.log.excused if one["player_id"] == player] for player in (A, B)
+    }
+    assert (played.faults, counted) == ((), {A: ["no", "no"], B: ["no", "no", "no", "yes"]})
 
 
 async def test_excuses_of_earlier_attempts_count() -> None:
-    scripted = ScriptedMatch(joins={B: [EXCUSED] * 4}, brief=replace(brief(max_retries=0), excused=3))
+    scripted = ScriptedMatch(joins={B: [EXCUSED] * 4}, brief=brief(max_retries=0, b={"excused": 3}))
     (fault,) = (await scripted.play()).faults
     assert (fault.player_id, fault.tries, [one["counted"] for one in scripted.log.excused]) == (B, 1, ["yes"])
 

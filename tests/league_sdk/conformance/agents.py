@@ -15,15 +15,16 @@ from aiohttp import ClientSession, web
 
 from league_sdk.conformance.player import check_player
 from league_sdk.conformance.report import Clause, Report, Verdict
-from league_sdk.conformance.subject import NOBODY, Limits, Subject
+from league_sdk.conformance.subject import NOBODY, Subject
 from league_sdk.conformance.verdicts import OnClause
+from league_sdk.protocol.league_settings import LeagueSettings
 from league_sdk.transport.client import Client
 from tests.bots.base import listening
 from tests.paths import ROOT
 
 TOKEN = "tok_" + "a" * 32
-SHORT_LIMITS = Limits(
-    join_s=0.5, move_s=0.5, game_over_s=0.5, other_s=0.5, contact_s=0.5, overall_s=20, retry_base_s=0.05
+SHORT_LIMITS = LeagueSettings(
+    join_timeout_s=0.5, move_timeout_s=0.5, game_over_timeout_s=0.5, generic_timeout_s=0.5, retry_base_s=0.05
 )
 """Short time limits, for agents that do not answer."""
 NAMES = {

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +14,9 @@ from aiohttp import web
 
 from league_sdk.conformance.clauses.player import NOT_HEARD, PLAYER
 from league_sdk.conformance.report import Verdict
-from league_sdk.conformance.subject import Identity, Limits
+from league_sdk.conformance.subject import Identity
 from league_sdk.player import Player, PlayerServer, Strategy
+from league_sdk.protocol.league_settings import LeagueSettings
 from league_sdk.protocol.notes import Code
 from tests.bots.base import listening
 from tests.league_sdk.conformance.agents import (
@@ -57,6 +57,22 @@ async def test_the_strict_player_of_chapter_8_conforms(tmp_path: Path) -> None:
     lines = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
     unknown = {line.get("method") for line in lines if line.get("deviation") == "a method the chapter does not know"}
     assert unknown >= {"get_player_state", "no_such_method"}
+
+
+async def test_a_player_whose_league_is_played_is_sent_no_round_and_no_table_of_the_check(tmp_path: Path) -> None:
+    log = tmp_path / "strict.jsonl"
+    async with chapter8(log) as url:
+        report = await checked(url, in_play=True)
+    assert report.can_play, report.to_json()
+    told = {
+        f"message.{kind}" for kind in ("round_announcement", "standings_update", "round_completed", "league_completed")
+    }
+    assert having(report, Verdict.SKIPPED) == PROBES | told
+    assert "its league is being played" in clause(report, "message.standings_update").why
+    sent = log.read_text(encoding="utf-8")
+    assert "GAME_INVITATION" in sent
+    for kind in ("ROUND_ANNOUNCEMENT", "LEAGUE_STANDINGS_UPDATE", "ROUND_COMPLETED", "LEAGUE_COMPLETED"):
+        assert kind not in sent
 
 
 class First(Strategy):
@@ -197,7 +213,7 @@ async def test_an_agent_that_takes_too_long_for_its_choice_fails() -> None:
         async def choose(self, params: Params) -> Any:
             return await self.never()
 
-    report = await checked(Slow(), limits=replace(SHORT_LIMITS, max_retries=1))
+    report = await checked(Slow(), limits=SHORT_LIMITS.model_copy(update={"max_retries": 1}))
     assert failed_and_tolerated(report)[0] == {"choice.in_time", "second.choice"}
     assert clause(report, "choice.in_time").why == "It did not answer within 0.5 s."
     assert not report.can_play
@@ -208,7 +224,7 @@ async def test_the_check_stops_when_its_time_is_used_up() -> None:
         async def acknowledge(self, kind: str, params: Params) -> Any:
             return await self.never()
 
-    report = await checked(Slow(), limits=replace(SHORT_LIMITS, other_s=60, overall_s=0.5))
+    report = await checked(Slow(), limits=SHORT_LIMITS.model_copy(update={"generic_timeout_s": 60}), overall_s=0.5)
     assert failed_and_tolerated(report) == (set(), set())
     assert clause(report, "join.accepts").why == "Not asked: the time of the check is used up."
 
@@ -297,7 +313,7 @@ class Promises(ByPost):
 
 
 async def test_an_agent_that_answers_by_post_cannot_be_judged_without_a_listener() -> None:
-    report = await checked(Promises(), limits=Limits(retry_base_s=0.05))
+    report = await checked(Promises(), limits=LeagueSettings(retry_base_s=0.05))
     unheard = {clause.id for clause in report.clauses if clause.why == NOT_HEARD}
     assert unheard == {"join.in_time", "join.accepts", "choice.in_time", "choice.legal"}
     assert failed_and_tolerated(report)[0] == set()
@@ -306,7 +322,7 @@ async def test_an_agent_that_answers_by_post_cannot_be_judged_without_a_listener
 
 
 async def test_an_agent_that_promises_a_post_and_sends_none_fails() -> None:
-    report = await checked(Promises(), listen="127.0.0.1", limits=replace(SHORT_LIMITS, max_retries=1))
+    report = await checked(Promises(), listen="127.0.0.1", limits=SHORT_LIMITS.model_copy(update={"max_retries": 1}))
     assert failed_and_tolerated(report)[0] == {"join.in_time", "choice.in_time"}
     why = "It confirmed the receipt, and within 0.5 s no GAME_JOIN_ACK came by POST."
     assert clause(report, "join.in_time").why == why

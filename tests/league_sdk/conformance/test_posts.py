@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -65,7 +64,7 @@ class Posting(Agent):
     ],
 )
 async def test_a_registered_player_has_to_show_its_token_as_in_a_match(token: str | None, why: str) -> None:
-    limits = replace(SHORT_LIMITS, max_retries=1)
+    limits = SHORT_LIMITS.model_copy(update={"max_retries": 1})
     report = await checked(
         Posting(token), listen=HERE, limits=limits, identity=Identity(known=True), tokens=TOKEN_DIGESTS
     )

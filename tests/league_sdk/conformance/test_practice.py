@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from itertools import product
 from typing import Any
 
@@ -134,8 +133,8 @@ async def test_a_match_that_is_overtaken_ends_while_an_answer_is_waited_for() ->
 
     async with listening(made.serve) as url:
         client = Client(agent_type="check")
-        limits = replace(SHORT_LIMITS, move_s=300, request_patience_s=900, overall_s=900)
-        subject = Subject(url=url, limits=limits, listen=NOBODY, is_overtaken=lambda: bool(sent))
+        limits = SHORT_LIMITS.model_copy(update={"move_timeout_s": 300, "request_patience_s": 900})
+        subject = Subject(url=url, limits=limits, overall_s=900, listen=NOBODY, is_overtaken=lambda: bool(sent))
         practice = await practise(subject, client, House("x", AlwaysOdd()), game_type="even_odd", on_step=on_step)
         made.over.set()
         await client.aclose()

@@ -15,7 +15,7 @@ from league_sdk.conformance.subject import Subject
 from league_sdk.judging.door.budgets import Budgets
 from league_sdk.judging.door.http import DoorHandlers
 from league_sdk.judging.door.server import RefereeServer
-from league_sdk.judging.worker.league_link import LeagueLink, RefereeMeta
+from league_sdk.judging.worker.league_link import LeagueLink, referee_meta
 from league_sdk.judging.worker.referee import Referee
 from league_sdk.transport.client import Client
 from tests.bots.base import listening
@@ -192,7 +192,7 @@ async def test_our_own_referee_conforms_in_every_clause() -> None:
     async with listening(serve) as url:
 
         def begin(manager: str) -> None:
-            own_meta = RefereeMeta("Ours", url, ["even_odd"], 4, registration_code="")
+            own_meta = referee_meta("Ours", url, ["even_odd"], 4, registration_code="")
             link = LeagueLink(manager, own_meta)
             referee = Referee(link, endpoint=url, max_concurrent=4)
             server, budgets = RefereeServer(referee, link), Budgets()

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from league_sdk.conformance.report import Verdict
-from league_sdk.conformance.subject import Limits
+from league_sdk.protocol.league_settings import LeagueSettings
 from tests.league_sdk.conformance.agents import SHORT_LIMITS, Agent, Params, Wrong, checked, clause, having
 
 pytestmark = pytest.mark.usefixtures("hunts_without_pauses")
@@ -45,16 +44,16 @@ class SilentFirst(Agent):
         return await super().choose(params)
 
 
-AMPLE = replace(SHORT_LIMITS, join_s=5, move_s=5, game_over_s=5, other_s=5, contact_s=5, overall_s=60)
+AMPLE = LeagueSettings(move_timeout_s=5, generic_timeout_s=5, retry_base_s=0.05)
 """For an agent that always answers, also on a busy machine."""
 
 
 @pytest.mark.parametrize(
     ("kind", "limits"),
-    [(Hesitant, AMPLE), (SilentFirst, replace(AMPLE, join_s=1, move_s=1))],
+    [(Hesitant, AMPLE), (SilentFirst, AMPLE.model_copy(update={"join_timeout_s": 1, "move_timeout_s": 1}))],
     ids=["Hesitant", "Silent"],
 )
-async def test_the_check_asks_again_where_a_match_asks_again(kind: type[Agent], limits: Limits) -> None:
+async def test_the_check_asks_again_where_a_match_asks_again(kind: type[Agent], limits: LeagueSettings) -> None:
     report = await checked(kind(), limits=limits)
     assert report.can_play, report.summary
     assert having(report, Verdict.FAILS) == set()

@@ -19,7 +19,7 @@ from league_sdk.asking.callbacks import find_seat
 from league_sdk.asking.clock import Clock
 from league_sdk.conformance.player import check_player
 from league_sdk.conformance.report import Report
-from league_sdk.conformance.subject import Identity, Limits, Subject
+from league_sdk.conformance.subject import Identity, Subject
 from league_sdk.dialects import inbound
 from league_sdk.judging.calls.canary import Canary
 from league_sdk.judging.calls.player_caller import PlayerCaller
@@ -100,7 +100,7 @@ async def checked(one: ForeignAgent) -> Report:
         subject = Subject(
             url=one.address,
             listen="127.0.0.1",
-            limits=Limits.of_league(RULES),
+            limits=RULES,
             identity=Identity(one.player_id, LEAGUE_ID, tokens.new_token(), known=True),
             tokens=digests,
             own_tokens=digests,

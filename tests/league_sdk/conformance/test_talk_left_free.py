@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from league_sdk.protocol.messages import ROLES
@@ -34,7 +33,7 @@ class SlowToChoose(Agent):
 
 async def test_a_check_whose_time_is_used_up_ends_its_matches() -> None:
     agent = SlowToChoose()
-    report = await checked(agent, limits=replace(SHORT_LIMITS, move_s=60, overall_s=1))
+    report = await checked(agent, limits=SHORT_LIMITS.model_copy(update={"move_timeout_s": 60}), overall_s=1)
     assert clause(report, "choice.legal").why == "Not asked: the time of the check is used up."
     begun = {message["match_id"] for message in agent.seen if message["message_type"] == "GAME_INVITATION"}
     ended = {message["match_id"] for message in agent.seen if message["message_type"] == "GAME_OVER"}

@@ -7,11 +7,10 @@ from typing import Any
 
 import pytest
 
-from league_sdk.dialects.answers import Understanding
-from league_sdk.dialects.driver import HUNT_COUNTS_S, MIN_RATE_WAIT_S, RATE_WAIT_S, Driver, Failed
+from league_sdk.dialects.driver import HUNT_COUNTS_S, Driver, Failed
 from league_sdk.dialects.hunt import Hunt, Memory, Proposal
 from league_sdk.dialects.memory import BURST, HUNT_GAP_S
-from league_sdk.transport.client import Reply
+from league_sdk.protocol.calls import Broken, Reply
 from tests.league_sdk.dialects.test_hunt import INVITATION, UNKNOWN, URL
 
 TOO_MANY = Reply(429, None, "", 0)
@@ -39,10 +38,10 @@ class TimedAgent:
     async def sleep(self, seconds: float) -> None:
         self.seconds += seconds
 
-    def driver(self, limit_s: float = 10.0, **options: Any) -> Driver[Reply, OSError]:
+    def driver(self, limit_s: float = 10.0, **options: Any) -> Driver:
         hunt = Hunt(INVITATION, url=URL, memory=options.pop("memory", Memory()), **options)
         ids = count(7)
-        return Driver(hunt, self.send, OSError, limit_s, lambda: next(ids), lambda: self.seconds, self.turn, self.sleep)
+        return Driver(hunt, self.send, limit_s, lambda: next(ids), lambda: self.seconds, self.turn, self.sleep)
 
 
 def unknown() -> Reply:
@@ -58,7 +57,7 @@ async def test_a_driver_sends_nothing_after_its_time_limit() -> None:
 
 
 async def test_a_driver_keeps_what_it_sent_for_the_transcript() -> None:
-    agent = TimedAgent(unknown(), OSError("gone"))
+    agent = TimedAgent(unknown(), Broken("gone", connected=True))
     driver = agent.driver()
     await anext(driver)
     failed = await anext(driver)
@@ -74,7 +73,7 @@ async def test_a_driver_keeps_what_it_sent_for_the_transcript() -> None:
 
 
 async def test_a_driver_goes_on_after_a_failure_if_its_caller_gives_the_shape_up() -> None:
-    agent = TimedAgent(OSError("broken"), unknown())
+    agent = TimedAgent(Broken("broken", connected=True), unknown())
     driver = agent.driver()
     first = await anext(driver)
     assert isinstance(first, Failed)
@@ -87,19 +86,19 @@ async def test_a_driver_goes_on_after_a_failure_if_its_caller_gives_the_shape_up
 async def test_a_driver_stops_at_a_rate_limit_and_says_if_the_search_may_have_caused_it(
     later_s: float, search_may_be_cause: bool
 ) -> None:
-    agent, memory = TimedAgent(unknown(), TOO_MANY, TOO_MANY, TOO_MANY, TOO_MANY), Memory()
+    agent, memory = TimedAgent(unknown(), TOO_MANY, TOO_MANY, TOO_MANY), Memory()
     driver = agent.driver(memory=memory)
-    assert not driver.has_overasked
-    assert len([step async for step in driver]) == 3
-    assert driver.has_overasked
+    assert not driver.overasked
+    assert len([step async for step in driver]) == 2
+    assert driver.overasked
     agent.seconds += later_s
     again = agent.driver(memory=memory)
-    assert (len([step async for step in again]), again.has_overasked) == (2, search_may_be_cause)
+    assert (len([step async for step in again]), again.overasked) == (1, search_may_be_cause)
 
 
 async def test_a_rate_limit_at_the_first_request_is_not_caused_by_a_search() -> None:
     driver = TimedAgent(TOO_MANY, TOO_MANY).driver()
-    assert (len([step async for step in driver]), driver.has_overasked) == (2, False)
+    assert (len([step async for step in driver]), driver.overasked) == (1, False)
 
 
 def error(message: str, code: int = -32603) -> Reply:
@@ -107,7 +106,9 @@ def error(message: str, code: int = -32603) -> Reply:
 
 
 async def test_a_driver_keeps_the_first_words_that_say_more_than_unknown_method() -> None:
-    agent = TimedAgent(unknown(), error("KeyError: 'deadline'"), error("another"), OSError("no answer in time"))
+    agent = TimedAgent(
+        unknown(), error("KeyError: 'deadline'"), error("another"), Broken("no answer in time", connected=True)
+    )
     driver = agent.driver()
     texts = []
     async for step in driver:
@@ -122,20 +123,6 @@ async def test_an_answer_is_not_kept_as_the_agents_words() -> None:
     driver = agent.driver()
     await anext(driver)
     assert driver.own_words == ""
-
-
-@pytest.mark.parametrize(("wanted_s", "limit_s", "requests"), [(2, 10, 2), (9, 10, 1), (0, 10, 2), (None, 10, 2)])
-async def test_a_driver_waits_as_long_as_an_agent_wants_if_its_limit_allows_it(
-    wanted_s: float | None, limit_s: float, requests: int
-) -> None:
-    body = {"error": {"code": -32000, "message": "Rate limit exceeded", "data": {"retry_after": wanted_s}}}
-    agent = TimedAgent(Reply(200, body, "", 0), Reply(200, {"result": {"accept": True}}, "", 0))
-    async for step in agent.driver(limit_s=limit_s):
-        if step.understanding is Understanding.ANSWERED:  # type: ignore[union-attr]
-            break
-    assert len(agent.sent) == requests
-    pause = max(MIN_RATE_WAIT_S, RATE_WAIT_S if wanted_s is None else wanted_s)
-    assert agent.seconds == (101.0 if requests == 1 else 102.0 + pause)
 
 
 async def test_a_search_sends_at_most_six_requests_in_its_first_second_and_is_slower_afterwards() -> None:

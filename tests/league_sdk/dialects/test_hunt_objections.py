@@ -99,14 +99,6 @@ def methods_after(hunt: Hunt) -> list[str]:
     return [one.method for one in proposals if one is not None]
 
 
-def test_a_ping_that_is_refused_for_a_rate_is_sent_again() -> None:
-    hunt, ping = pinging()
-    hunt.consider(ping, status=429, body=None)
-    assert hunt.rate_limited
-    hunt.ask_again()
-    assert methods_after(hunt) == [PING, "handle_game_invitation"]
-
-
 def test_a_ping_that_breaks_the_connection_costs_no_shape() -> None:
     hunt, ping = pinging()
     hunt.give_up(ping)

@@ -192,7 +192,7 @@ class ScriptedMatch:
         self.drawn_after = len(self.published)
         return self.number
 
-    async def _ask(self, seat: Seat, message: dict[str, Any], *, limit_s: float, only: object = None) -> CallResult:
+    async def _ask(self, seat: Seat, message: dict[str, Any], *, limit_s: float, first: object = None) -> CallResult:
         self._note(seat, message, limit_s)
         kind = "joins" if message["message_type"] == "GAME_INVITATION" else "moves"
         return await self._answer(kind, seat, limit_s)

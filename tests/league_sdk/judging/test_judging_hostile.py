@@ -39,7 +39,7 @@ LOST: dict[str, tuple[str, str, str]] = {
     "huge_integer": ("E002", "NOT_JSON", "The body is not JSON: Exceeds the limit (4300 digits)"),
     "large_integer": ("E004", "ILLEGAL_MOVE", OPTIONS),
     "fraction_of_sixty_thousand_digits": ("E004", "ILLEGAL_MOVE", OPTIONS),
-    "duplicate_keys": ("E002", "NOT_JSON", "The body is not JSON: a key stands twice in one object"),
+    "duplicate_keys": ("E002", "NOT_JSON", "The body is not JSON: 'parity_choice' stands twice in one object"),
     "invalid_utf8": ("E002", "NOT_JSON", "The body is not valid UTF-8 text: invalid start byte"),
     "half_a_surrogate": ("E002", "NOT_JSON", "The body is not valid UTF-8 text: surrogates not allowed"),
     "nul_character": ("E002", "NOT_JSON", "The body is not JSON: it holds a NUL character"),

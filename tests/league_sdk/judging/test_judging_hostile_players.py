@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from typing import Any
 
@@ -10,7 +11,10 @@ import pytest
 from league_sdk.asking.call_result import CallResult
 from league_sdk.asking.mailbox import MAX_UNREAD_ANSWERS
 from league_sdk.judging.match.brief import Seat
+from league_sdk.protocol.agents_time import AGENTS_TIME
+from tests.bots.hostile.base import Behaviour, Call, Talk
 from tests.league_sdk.asking.test_callbacks import EVEN, Posting
+from tests.league_sdk.judging.hostile_match import play
 from tests.league_sdk.judging.scripted import SILENCE, A, B, ScriptedMatch, choice
 
 
@@ -59,3 +63,19 @@ async def test_a_reply_without_an_answer_is_hidden_before_the_draw() -> None:
     before = [entry for one in scripted.published[: scripted.drawn_after] for entry in one["entries"]]
     assert [entry for entry in before if "mine" in str(entry)] == []
     assert [entry for entry in scripted.entries() if "mine" in str(entry)] != []
+
+
+@pytest.mark.parametrize(
+    "said", [[{"a": "b"}] * 4500, "x" * 50_000, [[[[1]]]] * 4000], ids=["objects", "text", "lists"]
+)
+async def test_a_few_large_refusals_end_the_search_and_are_no_delay_of_ours(said: Any) -> None:
+    async def act(talk: Talk, one: Call) -> None:
+        error = {"code": -32601, "message": "Method not found", "data": said}
+        await talk.say(json.dumps({"jsonrpc": "2.0", "id": one.id, "error": error}).encode())
+
+    before_s = AGENTS_TIME.total_s
+    ended = await play(Behaviour("is_verbose", "It refuses at length.", act), max_retries=0)
+    assert ended.verdict == ("TECHNICAL_LOSS", B, [(A, "E002", "WRONG_MESSAGE", 1)])
+    assert sum("parity" in method.lower() for method in ended.hostile.methods) == 3
+    assert "its refusals were so long that no other way of asking was tried" in ended.notes("CHOOSE_PARITY_RESPONSE")
+    assert AGENTS_TIME.total_s > before_s

@@ -132,7 +132,7 @@ class Talk:
     listeners: Listeners = field(default_factory=Listeners)
 
     def __post_init__(self) -> None:
-        self.sessions = Sessions(self.clock, max_sessions=self.max_sessions)
+        self.sessions = Sessions(b"key", self.clock, max_sessions=self.max_sessions)
         self.server = McpServer(
             registry(),
             states=States(b"key", self.clock),

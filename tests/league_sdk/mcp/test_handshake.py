@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from league_sdk.mcp.listening import MAX_URIS
-from league_sdk.mcp.sessions import IDLE_S
+from league_sdk.mcp.sessions import IDLE_S, LIFETIME_S
 from tests.league_sdk.mcp.talking import Talk, events, handshake_body
 
 TYPED = {"name": "id", "value": "pa"}
@@ -21,7 +21,7 @@ async def test_the_version_asked_for_is_agreed_on_or_the_newest_is_offered(versi
     answer = await Talk().send(handshake_body("initialize", protocolVersion=version, capabilities={}))
     assert answer.result["protocolVersion"] == agreed
     assert answer.result["serverInfo"]["name"] == "tests"
-    assert len(answer.headers["mcp-session-id"]) == 32
+    assert 32 < len(answer.headers["mcp-session-id"]) < 256
 
 
 @pytest.mark.parametrize(
@@ -225,8 +225,12 @@ async def test_an_idle_session_is_forgotten_and_one_with_a_stream_is_not() -> No
     await asyncio.sleep(0)
     talk.clock.seconds += IDLE_S + 1
     await talk.session()
-    assert (await talk.send(handshake_body("ping"), mcp_session_id=idle)).status == 404
+    assert len(talk.sessions) == 2
+    # It goes on, but for what was said in it.
+    assert (await talk.send(handshake_body("ping"), mcp_session_id=idle)).status == 200
     assert (await talk.send(handshake_body("ping"), mcp_session_id=streaming)).status == 200
+    talk.clock.seconds += LIFETIME_S
+    assert (await talk.send(handshake_body("ping"), mcp_session_id=idle)).status == 404
     talk.server.close()
     with pytest.raises(StopAsyncIteration):
         await waiting
@@ -239,4 +243,4 @@ async def test_the_work_for_a_stream_that_nobody_began_to_read_is_stopped() -> N
     assert reply.body is not None and not isinstance(reply.body, bytes)
     await reply.body.aclose()
     await asyncio.gather(*asyncio.all_tasks() - others, return_exceptions=True)
-    assert talk.sessions.get(session).asked == {}
+    assert talk.sessions.get(session, talk.caller).asked == {}

@@ -42,7 +42,7 @@ async def test_no_session_and_no_stream_remembers_a_long_address() -> None:
 async def test_a_session_remembers_no_capability_that_means_nothing_here() -> None:
     talk = Talk()
     session = await talk.session(elicitation={"form": ["x"] * 1_000}, junk=[[]] * 1_000)
-    assert talk.sessions.get(session).capabilities == {"elicitation": {}}
+    assert talk.sessions.get(session, talk.caller).capabilities == {"elicitation": {}}
 
 
 # Others' sessions and streams -------------------------------------------------------------------
@@ -56,16 +56,21 @@ async def _open_stream(talk: Talk, session: str) -> Any:
 
 async def test_the_caller_with_the_most_sessions_loses_its_own_and_those_without_a_stream_first() -> None:
     talk = Talk(caller="other", max_sessions=4)
-    other = await talk.session()
+    known = [talk.sessions.get(await talk.session(), "other")]
     talk.caller = "crowd"
     streaming, oldest = await talk.session(), await talk.session()
     await _open_stream(talk, streaming)
+    for session in (streaming, oldest):
+        talk.sessions.get(session, "crowd").log_level = "debug"
     newer = [await talk.session() for _ in range(2)]
-    assert (await talk.send(handshake_body("ping"), mcp_session_id=oldest)).status == 404
     talk.caller = "late"
-    late = await talk.session()
-    for session in (other, streaming, newer[1], late):
-        assert (await talk.send(handshake_body("ping"), mcp_session_id=session)).status == 200
+    await talk.session()
+    assert len(talk.sessions) == 4
+    assert talk.sessions.get(streaming, "crowd").log_level == "debug"
+    # A session that was forgotten goes on with nothing that was in it, in the place of another one of its caller.
+    assert talk.sessions.get(oldest, "crowd").log_level is None
+    assert talk.sessions.get(known[0].id, "other") is known[0]
+    assert newer
     talk.server.close()
 
 
@@ -85,14 +90,14 @@ async def test_the_caller_with_the_most_streams_loses_its_own_oldest() -> None:
 
 
 def test_sessions_are_opened_and_ended_in_several_threads_at_once() -> None:
-    opened = Sessions(lambda: 0.0)
+    opened = Sessions(b"key", lambda: 0.0)
 
     def opens(caller: int) -> int:
         lost_sessions = 0
         for _ in range(1_500):
             session = opened.open(str(caller), "2025-11-25", {})
             try:
-                opened.end(session.id)
+                opened.end(session.id, session.caller)
             except SessionGone:
                 lost_sessions += 1
         return lost_sessions

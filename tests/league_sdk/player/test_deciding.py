@@ -1,6 +1,7 @@
 """How a player uses its strategy, and its history (004 3.6, 9.4.4)."""
 
 import asyncio
+import itertools
 import json
 import random
 import threading
@@ -76,6 +77,29 @@ async def test_a_repeated_request_does_not_ask_the_strategy_again() -> None:
     # A new attempt is a new conversation: the strategy is asked again.
     await player.call("choose_parity", CHOICE | {"conversation_id": "conv-r1m1-002"})
     assert strategy.call_count == 2
+
+
+class InTurn(Strategy):
+    """Chooses even, then odd, and so on."""
+
+    quick = True
+
+    def __init__(self) -> None:
+        self.turns = itertools.count()
+
+    def choose(self, options: list[Any], context: dict[str, Any]) -> Any:
+        return options[next(self.turns) % 2]
+
+
+async def test_the_opponent_that_calls_in_the_referees_place_is_told_another_choice() -> None:
+    """It knows the conversation of their match, and could choose after us."""
+    player = Player("Alpha", InTurn())
+    player.accept(ACCEPTED)
+    of_opponent = CHOICE | {"auth_token": "tok_" + "f" * 32}
+    assert (await player.call("choose_parity", of_opponent))["parity_choice"] == "even"
+    assert (await player.call("choose_parity", dict(CHOICE)))["parity_choice"] == "odd"
+    assert (await player.call("choose_parity", of_opponent))["parity_choice"] == "even"
+    assert (await player.call("choose_parity", dict(CHOICE)))["parity_choice"] == "odd"
 
 
 def test_the_history_strategy_chooses_the_more_frequent_parity() -> None:

@@ -22,7 +22,7 @@ from league_sdk.player import AlwaysOdd, Player, PlayerServer
 from league_sdk.player import server as server_module
 from league_sdk.player.answers import SCHEMAS
 from league_sdk.player.offering import STATE
-from league_sdk.transport.client import CallFailed, Client, Reply
+from league_sdk.transport.client import Client, Reply
 from tests.league_sdk.mcp.schema_checks import assert_fits
 from tests.league_sdk.mcp.talking import BOTH, handshake_body, stateless
 from tests.league_sdk.player.samples import ACCEPTED, CHOICE, INVITATION, LEAGUE_TOKEN, OVER, TOKEN
@@ -380,7 +380,7 @@ async def test_the_league_finds_the_player_by_its_first_plain_call(
         return await through(post, proposal.body, memory, lambda: next(ids), limit_s=left_s)
 
     hunt = Hunt(message, url=host.url, memory=memory, choice_field=field)
-    driver: Driver[Reply, CallFailed] = Driver(hunt, send, CallFailed, PATIENCE_S, lambda: next(ids))
+    driver = Driver(hunt, send, PATIENCE_S, lambda: next(ids))
     try:
         step = await anext(driver)
     finally:

@@ -63,8 +63,10 @@ def test_settings_are_immutable() -> None:
 
 def test_for_referee_leaves_out_the_settings_of_registration() -> None:
     settings = LeagueSettings(registration_code="secret", move_timeout_s=0.5).for_referee()
-    hidden = ("registration_code", "require_check", "min_players", "max_players")
-    assert settings == {name: value for name, value in DEFAULTS.items() if name not in hidden} | {"move_timeout_s": 0.5}
+    hidden = {"registration_code", "require_check", "agents_per_person", "min_players", "max_players"}
+    assert settings == {name: value for name, value in DEFAULTS.items() if name not in {*hidden, "pause_if_absent"}} | {
+        "move_timeout_s": 0.5
+    }
     assert LeagueSettings.model_validate(settings).for_referee() == settings
 
 

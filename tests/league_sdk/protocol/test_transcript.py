@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from league_sdk.protocol import rpc
+from league_sdk.protocol import rpc, transcript
 from league_sdk.protocol.errors import SECRET_FIELDS
 from league_sdk.protocol.limits import MAX_TRANSCRIPT_BODY_BYTES, MAX_TRANSCRIPT_DEPTH
 from league_sdk.protocol.notes import Code, note
@@ -105,6 +105,17 @@ def test_the_limit_of_4_kib_counts_bytes(character: str) -> None:
     cut_body = body_for_transcript({"name": character * 3000})
     assert cut_body["cut"] is True
     assert len(rpc.dumps(cut_body)) <= MAX_TRANSCRIPT_BODY_BYTES
+
+
+def test_a_large_body_is_not_walked_through_and_shows_no_secret(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An agent could send it again and again, to make its referee late."""
+    monkeypatch.setattr(transcript, "clean", None)
+    secrets = {"auth_token": 'pass "word', "registration_code": ["ABC"], "league_token": 7, "said": f"x{TOKEN}"}
+    cut_body = body_for_transcript(secrets | {"data": [{"a": [1]}] * 4000})
+    assert cut_body["beginning"].startswith(
+        '{"auth_token": "tok_…", "registration_code": "tok_…", "league_token": "tok_…", "said": "xtok_…", "data": [{"a'
+    )
+    assert len(cut_body["beginning"]) == MAX_TRANSCRIPT_BODY_BYTES // 4
 
 
 def test_an_entry_has_every_required_field() -> None:

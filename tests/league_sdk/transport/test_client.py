@@ -8,6 +8,7 @@ import zlib
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from aiohttp import web
@@ -15,6 +16,7 @@ from aiohttp import web
 from league_sdk.protocol import SDK_VERSION
 from league_sdk.protocol.limits import MAX_ANSWER_BYTES
 from league_sdk.transport.client import Broken, CallFailed, Client, Reply, TimedOut
+from league_sdk.transport.connection import MAX_LINES, LimitedConnection
 from league_sdk.transport.policy import EndpointPolicy
 from tests.bots.base import Handler, listening
 from tests.league_sdk.transport.conftest import Make
@@ -356,3 +358,15 @@ async def test_a_new_connection_that_the_agent_closes_is_a_failure(client: Clien
     async with closing_agent(after=0) as (url, counts):
         assert (await failure(client, url))[0] is Broken
     assert counts == [1]
+
+
+async def test_a_reply_that_comes_byte_by_byte_ends_at_the_limit_for_lines() -> None:
+    """Each piece costs the referee time, however short it is."""
+    connection, transport = LimitedConnection(asyncio.get_running_loop()), Mock()
+    connection.connection_made(transport)
+    connection.begin_call()
+    for _ in range(MAX_LINES):
+        connection.data_received(b"x")
+    assert not transport.abort.called
+    connection.data_received(b"x")
+    assert transport.abort.called

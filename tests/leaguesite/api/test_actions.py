@@ -77,3 +77,30 @@ def test_a_mark_by_script_is_on_record_where_it_counts_and_nudges_the_conductor(
     events = Event.objects.filter(kind="gateway_changed").values_list("league_id", "data")
     assert list(events) == [("fall", {"host": "192.0.2.7", "gateway": True, "user": "api"})]
     assert True in nudges
+
+
+@pytest.mark.django_db
+def test_a_call_may_say_what_it_knows_and_is_refused_if_that_is_no_longer_so(script: Script) -> None:
+    made = make.running_league("winter", players=4)
+    make.finish_round(made)
+    assert script.post("/leagues/winter/rounds/start", {"round": 3})[0] == 409
+    assert script.post("/leagues/winter/rounds/start", {"round": 2})[0] == 200
+    status, refused = script.post("/leagues/winter/rounds/start", {"round": 2})
+    assert status == 409
+    assert refused["error"].startswith("Round 2 has been started already (last change on record: API, ")
+    assert script.post("/leagues/winter/rounds/start", {"round": "two"})[0] == 422
+    assert [script.post("/leagues/winter/pause", {"paused": known})[0] for known in (True, False)] == [409, 200]
+    before = script.get("/leagues/winter/settings")[1]["settings"]
+    assert script.post("/leagues/winter/settings", {"settings": {"win_points": 5}, "was": before})[0] == 200
+    status, refused = script.post("/leagues/winter/settings", {"settings": {"win_points": 7}, "was": before})
+    assert status == 409
+    assert "win_points: 5" in refused["error"]
+    assert script.get("/leagues/winter/settings")[1]["settings"]["win_points"] == 5
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("forged", [{}, {"x": 1}, {"win_points": [1]}, None, 5])
+def test_no_forged_knowledge_breaks_a_call(script: Script, forged: Any) -> None:
+    make.running_league("winter", players=2)
+    body = {"settings": {}, "was": forged}
+    assert script.post("/leagues/winter/settings", body)[0] in (200, 409, 422)

@@ -205,6 +205,7 @@ def use_the_desk(caller: Caller) -> None:
     caller.post("/api/leagues", {"league_id": "autumn"})
     caller.post(f"{path}/settings", {"display_name": "Autumn", "settings": {"move_timeout_s": 3}})
     caller.post(f"{path}/players", {"name": "By Hand", "endpoint": "http://192.0.2.9:8101/mcp"})
+    caller.post(f"{path}/crowd/let_in", {"address": "203.0.113.5"})
     caller.post(f"{path}/roster", {"text": "name,email\nDana,dana@example.org"})
     number = caller.get(f"{path}/roster")[0]["number"]
     caller.post(f"{path}/agents/P01/edit", {"owner": number, "display_name": "Other"})
@@ -229,6 +230,7 @@ def use_the_desk(caller: Caller) -> None:
     names(caller, path)
     make.player("Second", "autumn", port=8302)
     caller.post(f"{path}/rounds/run_all")
+    caller.post(f"{path}/rounds/one_by_one")
 
 
 def season(caller: Caller) -> None:

@@ -211,11 +211,19 @@ def test_the_document_lists_every_operation(client: Client) -> None:
     league = "/api/leagues/{league_id}"
     read = ("settings", "plan", "freeze", "roles", "roster", "roster.csv", "names", "evidence", "export/{name}")
     expected += [f"get {league}/{one}" for one in read]
-    steered = ("settings", "plan", "freeze", "roles", "roster", "players", "rounds/run_all")
+    steered = ("settings", "plan", "freeze", "roles", "roster", "players", "rounds/run_all", "rounds/one_by_one")
     expected += [f"post {league}/{one}" for one in (*steered, "agents/check", "agents/ask")]
     to_one = ("check", "ask", "readmit", "revoke_tokens", "bring_back", "edit")
     expected += [f"post {league}/agents/{{agent_id}}/{one}" for one in to_one]
-    rest = ("plan/call_off", "plan/forget", "freeze/call_off", "freeze/unveil", "freeze/lift", "roster/remove")
+    rest = (
+        "plan/call_off",
+        "plan/forget",
+        "freeze/call_off",
+        "freeze/unveil",
+        "freeze/lift",
+        "roster/remove",
+        "crowd/let_in",
+    )
     numbered = ("names/{number}/let_in", "names/{number}/put_aside", "notices/{number}/withdraw", "roles/{number}/take")
     expected += [f"post {league}/{one}" for one in (*rest, *numbered)]
     expected += [f"post {league}/screen/{one}" for one in ("next", "previous", "hold", "release", "automatic")]

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import os
+from typing import Any
+
 import pytest
 from django.core.management import CommandError, call_command
 
+from leaguesite.hosting import addresses
 from leaguesite.hosting.addresses import MAX_PORT, UnusableUrl, is_elsewhere, lan_address, next_free, public_url
 
 
@@ -55,3 +59,26 @@ def test_an_address_is_this_machines_or_anothers(url: str, elsewhere: bool) -> N
 def test_no_free_port_is_looked_for_above_the_highest() -> None:
     with pytest.raises(OSError, match=rf"^no free port from {MAX_PORT} to {MAX_PORT}$"):
         next_free("127.0.0.1", MAX_PORT, {MAX_PORT})
+
+
+@pytest.mark.parametrize(
+    ("options", "endpoint"),
+    [
+        ({"host": "::"}, "http://192.0.2.5:8001/mcp"),
+        ({"host": "0.0.0.0", "port": 8007}, "http://192.0.2.5:8007/mcp"),
+        ({"host": "::1"}, "http://[::1]:8001/mcp"),
+        ({}, "http://127.0.0.1:8001/mcp"),
+        ({"host": "::", "endpoint": "http://ref.example:1/mcp"}, "http://ref.example:1/mcp"),
+    ],
+)
+def test_a_referee_registers_an_address_that_can_be_called(
+    monkeypatch: pytest.MonkeyPatch, options: dict[str, Any], endpoint: str
+) -> None:
+    monkeypatch.setattr(addresses, "lan_address", lambda: "192.0.2.5")
+    executed: list[list[str]] = []
+    monkeypatch.setattr(os, "execv", lambda _program, command: executed.append(command))
+    monkeypatch.setattr(os, "chdir", lambda _folder: None)
+    monkeypatch.setattr(os, "environ", {})
+    call_command("referee", league="http://127.0.0.1:8000/mcp", **options)
+    [command] = executed
+    assert command[command.index("--endpoint") + 1] == endpoint

@@ -14,7 +14,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from leaguesite.hosting.backups import BackupFailed, back_up, libpq_variables, without_secrets
-from storage.databases import database
+from storage.databases import SESSION, database
 from tests.tar_files import unpack
 
 
@@ -173,9 +173,18 @@ def test_a_backup_into_a_missing_folder_says_so(data: Path, tmp_path: Path) -> N
         back_up(tmp_path / "nowhere" / "site.tar.gz", database=settings_of(data), data=data)
 
 
+def test_pg_dump_is_not_run_through_pgbouncer(tmp_path: Path) -> None:
+    url = "postgres://bouncer:6432/league?pgbouncer=true"
+    with pytest.raises(BackupFailed, match="PgBouncer"):
+        back_up(tmp_path / "site.tar.gz", database=database(url, tmp_path), data=tmp_path)
+
+
 def test_pg_dump_gets_the_keywords_of_the_database_s_url_in_its_environment() -> None:
     url = "postgres://ada:secret@db:5433/league?sslmode=verify-full&sslrootcert=/ca.pem"
-    assert libpq_variables(database(url, Path())) == {
+    variables = libpq_variables(database(url, Path()))
+    # pg_dump itself lifts the limits of its session.
+    assert (variables.pop("PGOPTIONS"), variables.pop("PGCONNECT_TIMEOUT")) == (SESSION, "2")
+    assert variables == {
         "PGHOST": "db",
         "PGPORT": "5433",
         "PGUSER": "ada",

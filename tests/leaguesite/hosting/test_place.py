@@ -16,7 +16,7 @@ from leaguesite.hosting import place
 from matches.models import League
 
 MEMORY = {"default": {"BACKEND": "channels.layers.InMemoryChannelLayer"}}
-REDIS = {"default": {"BACKEND": "channels_redis.pubsub.RedisPubSubChannelLayer"}}
+REDIS = {"default": {"BACKEND": "storage.redis_links.Layer"}}
 
 
 @pytest.mark.parametrize("command", ["web", "conductor"])

@@ -106,4 +106,4 @@ def test_pages_of_browsers_are_never_noted() -> None:
     visits = Visits()
     visits.note(scope((b"origin", b"http://league")), ADA)
     visits.note(None, ADA)
-    assert not visits._known
+    assert not visits.known

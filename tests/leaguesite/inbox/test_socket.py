@@ -61,7 +61,7 @@ def site() -> Agents:
 
 
 def know_the_token_of_ada() -> None:
-    known_tokens._bearers[tokens.digest(TOKEN)] = Bearer(ADA, Kind.PLAYER, ours=False)
+    known_tokens.bearers[tokens.digest(TOKEN)] = Bearer(ADA, Kind.PLAYER, ours=False)
 
 
 async def test_strangers_that_say_nothing_keep_no_agent_out(site: Agents) -> None:

@@ -7,8 +7,10 @@ from typing import Any
 import pytest
 from django.test import Client
 
+from agents_registry.models import RosterEntry
 from agents_registry.rate_limits.attempts import REGISTRATIONS, SAME_SECRET
 from agents_registry.rosters import roster
+from matches.league import lifecycle
 from tests import factories as make
 from tests import wire
 from tests.agents_registry.rate_limits.test_attempts import SCHOOL
@@ -39,6 +41,22 @@ def test_the_code_of_one_league_sent_to_another_locks_nobody_out(client: Client)
         assert status_of(send(client, "register_player", other)) == (200, "REJECTED")
     mine = wire.player_request("Ada", port=8101, code=CODE, league_id="fall")
     assert status_of(send(client, "register_player", mine)) == (200, "ACCEPTED")
+
+
+@pytest.mark.parametrize("over", [False, True])
+def test_codes_of_a_league_that_is_over_are_no_shield_for_guesses(client: Client, over: bool) -> None:
+    """A student may have written the file of an imported league, with every short code on its roster."""
+    make.open_league("fall", registration_code=CODE)
+    make.open_league("old", registration_code="4711")
+    people = [RosterEntry(league_id="old", name="x", email=f"{n}@x.org", code=f"{n}") for n in range(1000, 1600)]
+    RosterEntry.objects.bulk_create(people)
+    if over:
+        lifecycle.stop(league_id="old")
+    for secret in ("4711", *(person.code for person in people)):
+        client.post("/leagues/fall/mine/", {"secret": secret}, REMOTE_ADDR=SCHOOL)
+    assert client.post("/leagues/fall/mine/", {"secret": "1234"}, REMOTE_ADDR=SCHOOL).status_code == (
+        429 if over else 403
+    )
 
 
 def test_an_agent_that_registers_without_end_uses_up_no_registrations_of_others(client: Client, settings: Any) -> None:

@@ -304,8 +304,8 @@ def test_handing_back_a_match_is_no_lost_attempt(client: Client, made: make.Made
     assert progress_of_r1m1(client, made) == "lost"
 
 
-def test_a_stranger_with_the_id_of_the_sites_referee_reports_nothing_of_its_sealed_match(client: Client) -> None:
-    """Anybody may register as a referee at a league's own address, and the first one to do so is REF01 there."""
+def test_a_stranger_reports_nothing_of_a_sealed_match_of_the_sites_referee(client: Client) -> None:
+    """Anybody may register as a referee at a league's own address, and gets an id that no other referee has."""
     made = make.running_league(players=2)
     match = made.match("R1M1")
     seal = {"status": "WIN", "winner_player_id": "P02", "reason": "", "details": {}, "faults": [], "draw": 3}
@@ -316,10 +316,10 @@ def test_a_stranger_with_the_id_of_the_sites_referee_reports_nothing_of_its_seal
     meta |= {"contact_endpoint": "http://127.0.0.1:9999/mcp"}
     body = {"message_type": "REFEREE_REGISTER_REQUEST", "protocol": "league.v2", "referee_meta": meta}
     stranger = wire.ask(client, "register_referee", body, path="/leagues/fall/mcp")
-    assert stranger["referee_id"] == made.referee_of("R1M1").agent.code
+    assert (made.referee_of("R1M1").agent.code, stranger["referee_id"]) == ("REF01", "REF02")
     fields = make.result_fields(match, "P02") | {"found_at": {"P02": "/nowhere"}, "proofs": {"P02": "0" * 64}}
     head = {"protocol": "league.v2", "message_type": "MATCH_RESULT_REPORT", "timestamp": wire.STAMP}
-    head |= {"sender": "referee:REF01", "conversation_id": "c", "auth_token": stranger["auth_token"]}
+    head |= {"sender": "referee:REF02", "conversation_id": "c", "auth_token": stranger["auth_token"]}
     refused = wire.post(client, wire.request("report_match_result", head | fields)).json()
     assert refused.get("error", {}).get("data", {}).get("error_code") == "E013", refused
     # No player counts as told, and the path that the stranger reported is not stored for P02.

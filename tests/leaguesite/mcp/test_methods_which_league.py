@@ -234,4 +234,4 @@ def test_a_referee_belongs_to_the_site_unless_it_came_to_a_leagues_own_address(c
     own = wire.ask(client, "register_referee", wire.referee_request("Own", port=8002), "/leagues/fall/mcp")
     assert own["league_id"] == "fall"
     homes = list(Agent.objects.order_by("pk").values_list("code", "league_id"))
-    assert homes == [("REF01", None), ("REF01", "fall")]
+    assert homes == [("REF01", None), ("REF02", "fall")]

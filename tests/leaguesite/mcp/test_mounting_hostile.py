@@ -43,7 +43,7 @@ def status_of(client: Client, method: str, token: str = "", **params: Any) -> in
 
 def test_an_agent_that_only_reads_is_known_after_a_restart(client: Client) -> None:
     token = make.league(players=2).players[0].token
-    known_tokens.forget_all()
+    known_tokens.bearers.clear()
     use_up()
     assert status_of(client, "resources/read", uri="league://standings") == 429
     assert status_of(client, "resources/read", "tok_of_nobody", uri="league://standings") == 429

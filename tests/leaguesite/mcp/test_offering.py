@@ -12,7 +12,7 @@ from django.test import Client
 
 from agents_registry.models import Agent
 from league_sdk.protocol import rpc
-from leaguesite.mcp import dispatcher, offering
+from leaguesite.mcp import dispatcher, offering, telemetry
 from leaguesite.mcp.calls import Call, Deferred
 from leaguesite.serving import threads
 from matches.view import queries
@@ -142,7 +142,7 @@ def test_the_time_of_a_call_is_that_of_all_its_steps(
         return make
 
     monkeypatch.setattr(module, "perform", perform)
-    monkeypatch.setattr(module, "time", SimpleNamespace(perf_counter=lambda: now[0]))
+    monkeypatch.setattr(telemetry, "time", SimpleNamespace(perf_counter=lambda: now[0]))
     before = metric_value("league_agent_call_seconds_sum", message_type="ping")
     body, headers = stateless("tools/call", name="ping", arguments={})
     if module is dispatcher:

@@ -21,12 +21,12 @@ def test_every_variable_becomes_part_of_the_policy() -> None:
         "LEAGUE_ENDPOINT_PORTS": "443, 8000-8999",
         "LEAGUE_ENDPOINT_SCHEMES": "HTTPS",
         "LEAGUE_OWN_HOSTS": "League.example.org,192.0.2.1,2001:DB8:0::1,172.30.57.0/24",
-        "DATABASE_URL": "postgres://league:secret@db/league",
+        "DATABASE_URL": "postgres://league:secret@db,other:5433/league",
         "REDIS_URL": "redis://cache:6380/0",
     }
     assert EndpointPolicy.from_params(read(environ)) == EndpointPolicy(
         own_hosts=("league.example.org", "192.0.2.1", "2001:db8::1", "172.30.57.0/24"),
-        closed_ports=(5432, 6380),
+        closed_ports=(5432, 5433, 6380),
         networks=("10.0.0.0/8", "127.0.0.0/8", "::1/128"),
         refused_networks=("10.9.0.0/16",),
         ports=((443, 443), (8000, 8999)),

@@ -133,6 +133,7 @@ async def test_a_stream_does_not_keep_its_request_in_memory() -> None:
         patch.setattr("leaguesite.mcp.views.Source", Noted)
         talk = await begin("POST", "/mcp", json.dumps(body).encode(), content_type=JSON, **headers)
         assert (await talk.receive_output(PATIENCE_S))["status"] == 200
+        assert (await talk.receive_output(PATIENCE_S))["body"] == b""
         assert b"acknowledged" in (await talk.receive_output(PATIENCE_S))["body"]
     gc.collect()
     assert [source() for source in references] == [None]
@@ -205,3 +206,18 @@ async def test_a_page_that_fails_is_answered_with_our_500_page(
     heading = re.findall(r"<h1>(.*?)</h1>", answer.body.decode())
     assert (answer.status, heading) == (500, ["Something went wrong on our side"])
     assert [record.message for record in caplog.records] == ["Internal Server Error: /leagues/fall/"]
+
+
+async def test_a_stream_that_has_nothing_to_say_yet_begins_at_once(here: Agents) -> None:
+    initialize = wire.request("initialize", {"protocolVersion": "2025-06-18", "capabilities": {}})
+    initialize["params"]["clientInfo"] = {"name": "a client", "version": "1"}
+    accept = "application/json, text/event-stream"
+    opened = await send("POST", "/mcp", json.dumps(initialize).encode(), content_type=JSON, accept=accept)
+    session = opened.all("mcp-session-id")[0]
+    stream = await begin("GET", "/mcp", accept="text/event-stream", mcp_session_id=session)
+    start = await stream.receive_output(PATIENCE_S)
+    assert (start["type"], start["status"]) == ("http.response.start", 200)
+    # Daphne writes the head with the first part, even if that is empty; the first event comes after 15 seconds.
+    assert await stream.receive_output(5) == {"type": "http.response.body", "body": b"", "more_body": True}
+    await stream.send_input({"type": "http.disconnect"})
+    await stream.wait(PATIENCE_S)

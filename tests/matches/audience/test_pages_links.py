@@ -63,7 +63,7 @@ def test_the_desk_lists_agents_with_problems_first(made: make.MadeLeague) -> Non
     last.problem = "no connection"
     last.save()
     desk = overview.context(made.league)["desk"]
-    assert [line.agent.code for line in desk["players"].rows][:2] == [last.code, made.players[0].agent.code]
+    assert [line["agent"].code for line in desk["players"]["rows"]][:2] == [last.code, made.players[0].agent.code]
 
 
 def test_results_and_names_are_isolated_in_right_to_left_text() -> None:

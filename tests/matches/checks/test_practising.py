@@ -10,6 +10,7 @@ from django.db import IntegrityError, transaction
 
 from agents_registry.models import Agent, AgentToken, RosterEntry
 from matches.checks import asking, practising, relaying, runs, taking
+from matches.checks.turns import MAX_PRACTICE_BEFORE_OTHERS_S, MAX_PRACTICES_RUNNING
 from matches.league import lifecycle, opening
 from matches.league.errors import ActionRefused, Invalid
 from matches.models import Check, CheckState, League, Match, Round
@@ -203,6 +204,75 @@ def test_the_agent_that_has_practised_less_is_first() -> None:
     assert claimed_ids(after(10)) == waiting[::-1]
 
 
+def of_one_laptop(count: int, port: int, caller: str = "192.0.2.50") -> list[Agent]:
+    """So many players without an owner that have registered from one address."""
+    agents = [make.player(f"Silent {port + number}", port=port + number).agent for number in range(count)]
+    Agent.objects.filter(pk__in=[one.pk for one in agents]).update(registered_from=caller)
+    return list(Agent.objects.filter(pk__in=[one.pk for one in agents]).order_by("pk"))
+
+
+def running() -> set[Any]:
+    return set(Check.practices.filter(state=CheckState.RUNNING).values_list("pk", flat=True))
+
+
+@pytest.mark.parametrize("count", [3, 10, 40])
+def test_silent_agents_of_one_laptop_keep_nobody_else_from_practice(count: int) -> None:
+    silent = of_one_laptop(count, 9000)
+    [other] = of_one_laptop(1, 9500, "192.0.2.60")
+    for agent in silent:
+        practise(agent)
+    jobs = taking.take(now=NOW)
+    # Nobody else waits, so several of them play at once.
+    assert len(jobs) == MAX_PRACTICES_RUNNING
+    assert taking.overtaken(jobs, after(1)) == set()
+    waiting = practise(other, now=after(1))
+    overtaken = taking.overtaken(jobs, after(1))
+    assert len(overtaken) == 1
+    for check_id in overtaken:
+        runs.yield_to_match(check_id=check_id, run=1)
+    assert claimed_ids(after(1)) == [waiting.pk]
+    # The next one of them asks again at once, and others are first as often as they ask.
+    runs.finish_practice(check_id=waiting.pk, run=1, report={"status": "WIN", "steps": []}, now=after(2))
+    again = practise(other, now=after(2))
+    assert claimed_ids(after(2)) == [again.pk]
+
+
+def test_while_a_round_is_played_a_silent_agent_gives_its_place_to_others_after_a_minute() -> None:
+    make.running_league("fall", players=2)
+    [silent, other] = [*of_one_laptop(1, 9000), *of_one_laptop(1, 9500, "192.0.2.60")]
+    first = practise(silent)
+    jobs = taking.take(now=NOW)
+    second = practise(other, now=after(1))
+    assert taking.overtaken(jobs, after(MAX_PRACTICE_BEFORE_OTHERS_S - 1)) == set()
+    at = after(MAX_PRACTICE_BEFORE_OTHERS_S + 1)
+    assert taking.overtaken(jobs, at) == {first.pk}
+    runs.yield_to_match(check_id=first.pk, run=1)
+    assert claimed_ids(at) == [second.pk]
+
+
+def test_nobody_gives_way_to_a_practice_match_that_could_not_start() -> None:
+    silent = of_one_laptop(3, 9000)
+    made = make.running_league("fall", players=2)
+    for agent in silent:
+        practise(agent)
+    jobs = taking.take(now=NOW)
+    # Its agent is in a match.
+    practise(made.players[0].agent, now=after(1))
+    assert taking.overtaken(jobs, after(300)) == set()
+
+
+def test_one_persons_agents_have_one_place_and_a_class_behind_one_address_has_as_many_as_it_has_persons() -> None:
+    agents = [one.agent for one in make.league(players=4).players]
+    Agent.objects.update(registered_from="192.0.2.50")
+    people = [RosterEntry(league_id="fall", name=f"N{n}", email=f"{n}@school.example", code=f"c{n}") for n in range(3)]
+    for number, agent in enumerate(agents):
+        people[max(0, number - 1)].save()
+        Agent.objects.filter(pk=agent.pk).update(owner=people[max(0, number - 1)])
+    waiting = [practise(Agent.objects.get(pk=agent.pk)).pk for agent in agents]
+    # The first two belong to one person.
+    assert claimed_ids() == [waiting[0], *waiting[2:]]
+
+
 def test_no_practice_match_starts_while_its_agents_match_is_due_and_a_running_one_gives_way() -> None:
     made = make.league(players=4)
     opening.close_registration(league_id="fall")
@@ -223,7 +293,10 @@ def test_a_practice_match_that_gave_way_three_times_fails() -> None:
         assert claimed_ids() == [practice.pk]
         runs.yield_to_match(check_id=practice.pk, run=run)
     stored = Check.practices.get()
-    assert (stored.state, stored.problem) == ("FAILED", "A match or a check of the agent came first, three times.")
+    assert (stored.state, stored.problem) == (
+        "FAILED",
+        "A match or a check of the agent, or other people, came first, three times.",
+    )
 
 
 def test_a_practice_match_gives_way_to_a_check_of_its_address_and_starts_after_it() -> None:

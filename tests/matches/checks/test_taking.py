@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from datetime import datetime, timedelta
 
 import pytest
@@ -12,8 +13,9 @@ from agents_registry.addresses.callers import Caller
 from agents_registry.models import Agent
 from league_sdk.protocol.league_settings import LeagueSettings
 from matches.checks import runs, taking, tending
+from matches.checks.asking import queue_agent
 from matches.league import results
-from matches.models import Check, CheckState
+from matches.models import Check, CheckState, League
 from tests import factories as make
 from tests.matches.checks.asks import INSTRUCTOR, NOW, REMOTE, after, ask
 from tests.matches.checks.conftest import LeadsTo
@@ -45,11 +47,13 @@ def test_one_check_per_address_and_a_limited_number_in_all_run_at_once() -> None
 def test_one_network_or_requester_has_two_running_checks_while_others_wait() -> None:
     slow = urls("192.0.2.7", 9000, 9001, 9002, 9003)
     others = [f"http://192.0.2.{number}:8101/mcp" for number in (20, 21)]
+    # One after the other: checks that are equally old have no order.
+    moments = map(after, itertools.count(-9))
     for url in slow:
-        ask(url, REMOTE)
-    instructors = [ask(url, INSTRUCTOR).endpoint for url in urls("198.51.100.4", 9000, 9001, 9002)]
+        ask(url, REMOTE, now=next(moments))
+    instructors = [ask(url, INSTRUCTOR, now=next(moments)).endpoint for url in urls("198.51.100.4", 9000, 9001, 9002)]
     for url, number in zip(others, (20, 21), strict=True):
-        ask(url, Caller(f"192.0.2.{number}"))
+        ask(url, Caller(f"192.0.2.{number}"), now=next(moments))
     assert claimed_endpoints() == [*slow[:2], *instructors[:2], *others]
 
 
@@ -155,3 +159,44 @@ def test_a_check_of_a_stranger_has_the_defaults() -> None:
     ask()
     [job] = taking.take(now=NOW)
     assert job.rules == LeagueSettings()
+
+
+def test_a_check_of_an_agent_whose_league_is_played_knows_so_whoever_asked() -> None:
+    made = make.league(players=2)
+    agent = made.players[0].agent
+    Check.objects.all().delete()
+    ask(agent.endpoint)
+    [job] = taking.take(now=NOW)
+    assert not job.in_play
+    # Its league begins while the check runs: the check stops, and is made again without rounds and tables.
+    assert taking.overtaken([job], NOW) == set()
+    League.objects.filter(pk="fall").update(state="RUNNING")
+    assert taking.overtaken([job], NOW) == {job.check_id}
+    runs.return_to_queue([(job.check_id, job.run)])
+    [again] = taking.take(now=NOW)
+    assert again.in_play
+    assert taking.overtaken([again], NOW) == set()
+
+
+def test_a_check_of_an_address_whose_agents_league_is_played_knows_so_without_knowing_the_agent() -> None:
+    agent = make.league(players=2).players[0].agent
+    League.objects.filter(pk="fall").update(state="RUNNING")
+    Agent.objects.filter(pk=agent.pk).update(code="P77")
+    Check.objects.all().delete()
+    make.open_league("next")
+    other = make.player("Thief", "next", port=int(agent.endpoint.rpartition(":")[2].partition("/")[0]))
+    queue_agent(other.agent, Check(due_at=NOW, created_at=NOW))
+    [job] = taking.take(now=NOW)
+    assert job.in_play
+
+
+def test_a_check_stops_when_the_league_of_another_agent_at_its_address_begins() -> None:
+    agent = make.league(players=2).players[0].agent
+    Check.objects.all().delete()
+    make.open_league("next")
+    other = make.player("Thief", "next", port=int(agent.endpoint.rpartition(":")[2].partition("/")[0]))
+    queue_agent(other.agent, Check(due_at=NOW, created_at=NOW, asked_by="192.0.2.9"))
+    [job] = taking.take(now=NOW)
+    assert (job.in_play, taking.overtaken([job], NOW)) == (False, set())
+    League.objects.filter(pk="fall").update(state="RUNNING")
+    assert taking.overtaken([job], NOW) == {job.check_id}

@@ -228,3 +228,30 @@ def test_an_agent_without_an_address_is_checked_too() -> None:
     check = check_after_registration(make.player("Ada", "fall", delivery="poll").agent)
     assert check is not None
     assert [job.agent for job in taking.take(now=after(3))] == [check.agent_id]
+
+
+@pytest.mark.parametrize("asked_by", ["", REGISTRATION])
+def test_a_check_that_nobody_asked_for_ends_when_the_league_begins(asked_by: str) -> None:
+    made = make.league(players=2)
+    member = made.players[0]
+    begun = registered_at(member)
+    check = asking.queue_agent(member.agent, Check(asked_by=asked_by, due_at=after(0), created_at=begun))
+    tend(1, begun)
+    assert Check.objects.get(pk=check.pk).state == "WANTED"
+    lifecycle.start_league(league_id="fall")
+    assert tend(1, begun) == 0
+    ended = Check.objects.get(pk=check.pk)
+    assert (ended.state, ended.problem) == ("FAILED", "Its league has begun: ask for a check if you want one.")
+
+
+def test_an_agent_that_did_not_answer_is_not_tried_again_once_its_league_has_begun() -> None:
+    made = make.league(players=2)
+    member = made.players[0]
+    begun = registered_at(member)
+    check = asking.queue_agent(member.agent, Check(asked_by=REGISTRATION, due_at=begun, created_at=begun))
+    run(check, passed=False, now=begun)
+    Agent.objects.filter(pk=member.agent.pk).update(problem="refused")
+    lifecycle.start_league(league_id="fall")
+    assert tend(10, begun) == 0
+    League.objects.filter(pk="fall").update(state="REGISTRATION")
+    assert tend(10, begun) == 1

@@ -164,7 +164,7 @@ async def test_a_failed_connection_is_tried_once_more(agents: Agents, monkeypatc
         # E012: the referee has registered again meanwhile, so the match is not to blame.
         ({"error": {"code": -32001, "message": "…", "data": {"error_code": "E012"}}}, 0),
         pytest.param({"result": {"accepted": False}}, 0, marks=pytest.mark.exhaustive),
-        ("no port", 0),
+        ("no port", 1),
     ],
 )
 async def test_a_referee_that_cannot_be_started_is_suspended(agents: Agents, answer: Any, counted: int) -> None:

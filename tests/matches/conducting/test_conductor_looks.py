@@ -5,12 +5,15 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from itertools import product
+from typing import Any
 
 import pytest
 from django.db import OperationalError, connections
 
+from league_sdk.rules import registry
+from league_sdk.rules.tic_tac_toe import TicTacToe
 from matches.conducting import conductor, due, waking
-from matches.league import leading
+from matches.league import conductors
 from tests import factories as make
 from tests.matches.agent_server import Agents
 from tests.matches.conftest import look_by
@@ -25,7 +28,7 @@ async def test_leases_move_with_a_jump_of_the_clock_only_if_nobody_else_conducte
 ) -> None:
     now = 10_000.0
     looks = waking.Looks(monotonic=lambda: 50.0, wall=lambda: now)
-    monkeypatch.setattr(leading, "RENEW_INTERVAL_S", 0)
+    monkeypatch.setattr(conductors, "READ_INTERVAL_S", 0)
     made = await agents.in_db(lambda: make.running_league(players=2))
     look_by(monkeypatch, lambda **_: due.Plan())
     before = (await agents.in_db(lambda: made.match("R1M1"))).lease_until
@@ -34,10 +37,9 @@ async def test_leases_move_with_a_jump_of_the_clock_only_if_nobody_else_conducte
         await first_conductor.look()
         assert first_conductor.leads
         if overtaken:
-            assert await agents.in_db(lambda: leading.take_lead(holder="another", force=True))
+            await agents.in_db(lambda: conductors.Membership(alone=False).renew())
         now += jump_s
         await first_conductor.look()
-        assert first_conductor.leads is not overtaken
     extended = (await agents.in_db(lambda: made.match("R1M1"))).lease_until - before
     assert extended == timedelta(seconds=0 if overtaken else jump_s)
 
@@ -71,3 +73,36 @@ async def test_a_look_that_fails_says_why_and_the_next_one_sends_what_it_may_hav
     full, unwritable = "the disk is full", "the database cannot be written to"
     assert troubles == [full, full, unwritable, "the conductor fails: its log says why", "", ""]
     assert looks == [True, True, True, True, True, False]
+
+
+class Failing(TicTacToe):
+    """A game of others that cannot say how a match stood."""
+
+    game_type = "failing"
+
+    def unfinished(self, state: Any) -> Any:
+        raise KeyError("a mistake of theirs")
+
+
+class Unfit(TicTacToe):
+    """A game of others that says what no database stores."""
+
+    game_type = "unfit"
+
+    def unfinished(self, state: Any) -> Any:
+        return {"choices": {1, 2}}
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("game_type", ["failing", "unfit", "gone"])
+def test_a_game_that_fails_or_is_gone_stops_no_look(game_type: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    installed = registry.games() | {"failing": Failing(), "unfit": Unfit()}
+    monkeypatch.setattr(registry, "games", lambda: installed)
+    made = make.running_league(players=4)
+    made.league.matches.filter(state="ASSIGNED").update(state="READY")
+    made.league.agents.filter(kind="player").update(state="SHUTDOWN")
+    type(made.league).objects.update(game_type=game_type)
+    make.look()
+    ended = made.league.matches.filter(round__number=1).values_list("status", "details__choices")
+    assert set(ended.values_list("status", flat=True)) == {"TECHNICAL_LOSS"}
+    assert [sorted(choices.values(), key=str) for _status, choices in ended] == [[None, None]] * 2

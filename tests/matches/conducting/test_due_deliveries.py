@@ -13,13 +13,14 @@ import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import initialize, precondition, rule, run_state_machine_as_test
 
+from agents_registry.models import Agent
 from matches.league import outbox
 from matches.models import Match
 from tests import factories as make
 from tests.fuzz.profile import long_count, many, seeded
 from tests.matches.deliveries import model_words as words
 from tests.matches.deliveries.model import World
-from tests.matches.deliveries.steps import OUTCOMES, PICKS, TIMES
+from tests.matches.deliveries.steps import CALLERS, MACHINES, OUTCOMES, PICKS, TIMES, machine_of
 from tests.matches.deliveries.steps_agents import AgentsCome
 from tests.matches.deliveries.steps_instructor import InstructorActs
 from tests.matches.deliveries.steps_referees import RefereesReport
@@ -33,6 +34,7 @@ class Deliveries(AgentsCome, RefereesReport, InstructorActs):
         waiting=st.integers(0, 2),
         still_open=st.integers(0, 5),
         foreign=st.booleans(),
+        students_judge=st.booleans(),
         rules=st.fixed_dictionaries(
             {
                 "no_show": st.sampled_from(["technical_loss", "cancel"]),
@@ -40,7 +42,9 @@ class Deliveries(AgentsCome, RefereesReport, InstructorActs):
             }
         ),
     )
-    def begin(self, players: int, waiting: int, still_open: int, foreign: bool, rules: dict[str, Any]) -> None:
+    def begin(
+        self, players: int, waiting: int, still_open: int, foreign: bool, students_judge: bool, rules: dict[str, Any]
+    ) -> None:
         self.world = World(**rules)
         self.clock.start()
         for number in range(1, waiting + 1):
@@ -50,7 +54,9 @@ class Deliveries(AgentsCome, RefereesReport, InstructorActs):
         league = make.open_league("fall", max_players=words.MAX_PLAYERS, **rules, **patience)
         self.world.longest_match_s = int(league.rules.longest_match_s())
         for number in (1, 2):
-            self.referee(f"Judge {number}", f"10.0.1.{number}", None, None, True, not foreign or number == 1, 1)
+            key, progress = number == 1 or not students_judge, number == 1 or not foreign
+            self.referee(f"Judge {number}", f"10.0.1.{number}", None, None, key, progress, 1)
+        self.let_judge(1, True)
         for number, name in enumerate(("Ada", "Bo", "Cy", "Di", "Eve")[:players], start=1):
             # The fourth has the address of the first: they are never in two matches at once.
             self.player(name, f"10.0.0.{1 if number == 4 else number}", None, None, None, "fall", 1)
@@ -95,8 +101,13 @@ class Deliveries(AgentsCome, RefereesReport, InstructorActs):
 
     @rule()
     def look(self) -> None:
-        make.look()
-        self.world.look(dict_of("match_id", "attempt", "referee__code"))
+        plan = make.look()
+        called = self.world.look(dict_of("match_id", "attempt", "referee__code"))
+        who = {pk: (league, code) for pk, league, code in Agent.objects.values_list("pk", "league_id", "code")}
+        pings = {(*who[one.agent_pk], machine_of(one.endpoint)) for one in plan.pings if one.proves}
+        # No player gets two messages at once.
+        busy = {who[pk] for pk in plan.parcels}
+        assert pings == {(*player, machine) for *player, machine in called if tuple(player) not in busy}
         self.compare()
 
     # An evening without trouble ----------------------------------------------------------------------
@@ -106,7 +117,7 @@ class Deliveries(AgentsCome, RefereesReport, InstructorActs):
         """Go on without faults: referees are alive, deliveries are settled, and the next round starts."""
         self.referees_are_alive()
         self.all_acknowledged()
-        by_itself = self.world.auto_advance and self.world.state == "RUNNING"
+        by_itself = self.world.auto_advance and self.world.state == "RUNNING" and not self.world.paused
         if self.world.may_start() and not by_itself:
             self.start()
         if self.world.state == "COMPLETED" and self.world.frozen is not None:
@@ -120,6 +131,27 @@ class Deliveries(AgentsCome, RefereesReport, InstructorActs):
         self.go_on()
         for number in range(len(self.playing())):
             self.report_now(0, outcomes[number % len(outcomes)], 1)
+
+    @precondition(lambda self: self.world.state == "RUNNING" and self.world.rounds.count(words.PENDING) > 1)
+    @rule()
+    def the_class_goes(self) -> None:
+        """After a round in which everybody who is called answers nobody does any more."""
+        for outcome in ("draw", "draw", "both silent", "both silent"):
+            # Two players have one machine, so that it takes two of these to play a round.
+            self.a_round_goes_by([outcome])
+
+    @precondition(lambda self: self.world.players)
+    @rule(pick=PICKS, at=MACHINES | st.sampled_from(["10.0.0.7", "10.0.0.8"]), caller=CALLERS, answered=st.booleans())
+    def a_player_moves(self, pick: int, at: str, caller: str | None, answered: bool) -> None:
+        """A player registers with its own token, mostly at another address, and answers there or not."""
+        player = self.world.players[pick % len(self.world.players)]
+        token = next(reversed(player.tokens), None)
+        self.send_player(player.name, at, caller or at, token, None, None, 1)
+        if player.move is not None:
+            moving_ones = [one for one in (*self.world.players, *self.world.lobby) if one.move]
+            index = next(index for index, one in enumerate(moving_ones) if one is player)
+            self.called_at_the_new_address(index, answered, None, 1)
+        self.look()
 
 
 def dict_of(key: str, *columns: str) -> dict[str, Any]:

@@ -234,8 +234,8 @@ async def test_a_match_that_another_referee_did_not_take_is_announced_alone(agen
             1,
             marks=pytest.mark.exhaustive,
         ),
-        (lambda body: {"jsonrpc": "2.0", "result": {"accepted": False, "reason": "busy"}, "id": 1}, 0),
-        ("no port", 0),
+        (lambda body: {"jsonrpc": "2.0", "result": {"accepted": False, "reason": "busy"}, "id": 1}, 1),
+        ("no port", 1),
     ],
     ids=["understands nothing", "an error of its own", "not now", "not there"],
 )
@@ -282,4 +282,4 @@ async def test_a_referee_that_was_not_connected_to_in_time_has_not_taken_the_mat
         1, 1, 1, "http://127.0.0.1:1/mcp", 10, 60, tries=(outgoing.Try("", b"", 1),), sends_progress=False
     )
     [result] = await sending.send_starts(Unreachable(), [start], limit_s=10)
-    assert (result.problem, result.refused) == ("no connection within 1 s", False)
+    assert (result.problem, result.counts) == ("no connection within 1 s", True)

@@ -15,6 +15,7 @@ from league_sdk.transport.client import Client, NotReached
 from matches.conducting import due, sender
 from matches.conducting.outgoing import Start
 from matches.conducting.sending import Patience
+from matches.conducting.telling import Telling
 from matches.conducting.waking import Waker
 from matches.inbox.hub import Hub, hub
 from matches.inbox.lines import Line, Offer
@@ -104,6 +105,28 @@ async def test_a_table_that_was_overtaken_is_not_sent_again(agents: Agents, monk
         await agents.until_in_db(lambda: is_settled() and Delivery.objects.count() == 2)
     assert [body["params"]["conversation_id"] for body in agents.received["ada"]] == ["conv-new"]
     assert await agents.in_db(states) == [("DROPPED", "overtaken"), ("SETTLED", "")]
+
+
+async def test_an_answer_that_our_code_cannot_read_settles_its_message(
+    agents: Agents, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Sent again it would fail again, and the conductor would do nothing else."""
+
+    async def fail(*_: Any) -> Any:
+        raise OverflowError("an answer that nobody thought of")
+
+    monkeypatch.setattr(Telling, "tell", fail)
+
+    def open_league_with_table() -> None:
+        make.open_league("fall")
+        make.player("Ada", "fall", endpoint=agents.url("ada"))
+        queue_table("conv-table")
+
+    await agents.in_db(open_league_with_table)
+    async with conducting():
+        await agents.until_in_db(is_settled)
+    assert await agents.in_db(states) == [("FAILED", "the site failed to read the answer; its log says why")]
+    assert [record.getMessage() for record in caplog.records if record.exc_info] == ["a broadcast failed"]
 
 
 async def test_a_player_whose_web_process_stalls_is_told_when_its_line_is_back(

@@ -128,7 +128,7 @@ ANOTHER_TOKEN = {
 async def test_the_starts_of_one_referee_are_one_call_with_an_answer_for_each() -> None:
     client = RecordingClient(rpc_reply(result={"matches": [ACCEPTED, BUSY, REFUSED, ANOTHER_TOKEN, None]}))
     offered = await sending.send_starts(client, starts(5, bearer="tok_1"), limit_s=2.0)  # type: ignore[arg-type]
-    assert [(one.problem == "", one.refused, one.in_doubt) for one in offered] == [
+    assert [(one.problem == "", one.counts, one.in_doubt) for one in offered] == [
         (True, False, False),
         (False, False, False),
         (False, True, False),

@@ -16,7 +16,7 @@ from league_sdk.dialects.tools import Tool
 from league_sdk.protocol import rpc
 from league_sdk.transport.client import NotReached, Reply, TimedOut
 from matches.conducting.parcels import Parcel
-from matches.conducting.telling import MAX_DISCOVERIES, Telling
+from matches.conducting.telling import MAX_DISCOVERIES, MAX_REFUSALS, Telling
 
 URL = "http://127.0.0.1:8101/mcp"
 ROUND = {"message_type": "ROUND_ANNOUNCEMENT", "round_id": 1}
@@ -219,3 +219,48 @@ async def test_a_failed_connection_is_raised_so_that_the_sender_tries_again() ->
     with pytest.raises(NotReached):
         await Telling(player).tell(player, parcel())  # type: ignore[arg-type]
     assert player.methods == ["notify_round"]
+
+
+# -- players that refuse ----------------------------------------------------------------------------------------
+
+
+def unknown(body: dict[str, Any]) -> dict[str, Any]:
+    return error(-32601, "Method not found")
+
+
+async def test_a_kind_of_broadcast_that_is_always_refused_is_not_sent_any_more() -> None:
+    player, learned, notes = Player(unknown), {"mcp": ""}, []
+    telling = Telling(player)  # type: ignore[arg-type]
+    for _ in range(6):
+        found = await telling.tell(player, parcel(learned))
+        learned |= found.learned or {}
+        notes += found.notes
+    assert (len(player.methods), learned) == (MAX_REFUSALS, {"mcp": "", "refuses ROUND_ANNOUNCEMENT": True})
+    assert notes == ["ROUND_ANNOUNCEMENT was refused 3 times and is not sent any more until the agent registers again"]
+    # Another kind, and the same kind after another registration, are sent.
+    await telling.tell(player, parcel(learned, kind="ROUND_COMPLETED"))
+    await telling.tell(player, parcel({"mcp": ""}, registration="5.2"))
+    assert len(player.methods) == MAX_REFUSALS + 2
+
+
+@pytest.mark.parametrize("kind", ["LEAGUE_COMPLETED", "ROUND_COMPLETED"])
+async def test_a_kind_that_was_understood_once_and_the_end_of_the_league_are_always_sent(kind: str) -> None:
+    answers = iter([ok({}), *[unknown({})] * 5] if kind == "ROUND_COMPLETED" else [unknown({})] * 6)
+    player = Player(lambda body: next(answers))
+    telling = Telling(player)  # type: ignore[arg-type]
+    found = [await telling.tell(player, parcel({"mcp": ""}, kind=kind)) for _ in range(6)]
+    assert (len(player.methods), any(found)) == (6, False)
+
+
+@pytest.mark.parametrize(("wanted_s", "slept"), [(None, 1.0), (3, 3.0), (3600, 10.0)])
+async def test_a_player_that_is_busy_is_left_alone_and_loses_no_kind(wanted_s: float | None, slept: float) -> None:
+    refused = {"error": {"code": 429, "message": "slow down", "data": {"retry_after": wanted_s}}}
+    player, sleeps = Player(lambda body: refused), []
+
+    async def sleep(seconds: float) -> None:
+        sleeps.append(seconds)
+
+    telling = Telling(player, sleep=sleep)  # type: ignore[arg-type]
+    found = [await telling.tell(player, parcel(also=(b"{}",))) for _ in range(4)]
+    # Neither a second body nor the question what it is follows.
+    assert (player.methods, sleeps, any(found)) == (["notify_round"] * 4, [slept] * 4, False)

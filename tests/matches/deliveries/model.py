@@ -1,7 +1,7 @@
 """A league as it should be after any messages in any order: who is who, which attempt is played, which result counts.
 
-The model is small and pure: it follows the ruling (sections 5 to 10) and uses none of the league's code. Each base
-class has its subject.
+The model is small and pure: it follows the ruling (sections 5 to 10 and 14) and uses none of the league's code. Each
+base class has its subject.
 """
 
 from __future__ import annotations

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from tests.matches.deliveries.model_league import ModelState
+from tests.matches.deliveries.model_moving import Moving
 from tests.matches.deliveries.model_words import (
     FINISHED,
     HELD,
     MAX_BACKOFF_S,
     MAX_LOST_ATTEMPTS,
+    MAX_LOST_MATCHES,
     MIN_BACKOFF_S,
     OPEN,
     OVER,
@@ -26,23 +27,27 @@ from tests.matches.deliveries.model_words import (
 )
 
 
-class Conducting(ModelState):
+class Conducting(Moving):
     """The effects of time, and of the instructor's actions on a running league."""
 
     # Time, and the conductor -------------------------------------------------------------------------
 
     def may_judge(self) -> list[Agent]:
-        return [
+        """The referees that may judge; those that lost several matches only if there are no others."""
+        able = [
             one
             for one in self.referees
             if one.trusted and not one.suspended and (not one.sends_progress or self.now - one.last_call_at <= SILENT_S)
         ]
+        return [one for one in able if one.lost_matches < MAX_LOST_MATCHES] or able
 
-    def look(self, actual: dict[str, tuple[int, str | None]]) -> None:
+    def look(self, actual: dict[str, tuple[int, str | None]]) -> set[tuple[str | None, str, str]]:
         """One look of the conductor.
 
         Args:
             actual: each match's attempt and referee in the real league, as the model does not choose among referees.
+
+        Returns which players are called at which new address.
         """
         late = [
             match for match in self.matches.values() if match.lease_until is not None and match.lease_until < self.now
@@ -68,8 +73,14 @@ class Conducting(ModelState):
                 self.rounds[number - 1], opened = "RUNNING", True
         self.complete_what_is_over()
         # After a round that is over as soon as it begins, the next round starts in the next look.
-        if self.auto_advance and self.state == "RUNNING" and self.may_start() and not opened:
+        if self.auto_advance and self.state == "RUNNING" and self.may_start(by_itself=True) and not opened:
             self.start_next_round({}, {match_id: code for match_id, (_, code) in actual.items()})
+        called = self.settle_moves()
+        self._hand_out(actual)
+        return called
+
+    def _hand_out(self, actual: dict[str, tuple[int, str | None]]) -> None:
+        """Give the matches that are due to referees."""
         busy = {
             self._machine_of(code) for match in self.matches.values() if is_in_play(match) for code in match.players
         }
@@ -83,9 +94,7 @@ class Conducting(ModelState):
             if self._absent().keys() & set(match.players):
                 self.finish(match, result_without(match, self._absent()))
                 continue
-            referees = [
-                one for one in self.may_judge() if not match.lost_attempts or one.code != match.referee
-            ] or self.may_judge()
+            referees = self._referees_for(match)
             attempt, code = actual[match_id]
             if attempt == match.attempt:
                 assert not referees or any(self._untold(one, match) for one in referees), (
@@ -97,6 +106,14 @@ class Conducting(ModelState):
             assert not self._untold(chosen, match)
             self.assign(match, chosen)
             busy |= machines
+
+    def _referees_for(self, match: Match) -> list[Agent]:
+        """Who may get a match; after a lost attempt, and when it is played again, another one, best one of the site."""
+        judges = self.may_judge()
+        if not match.lost_attempts and match.play == 1:
+            return judges
+        others = [one for one in judges if one.code != match.referee]
+        return [one for one in others if one.site_key] or others or judges
 
     def _retry_held(self) -> None:
         """Held matches that have waited long enough become READY, if no attempt was lost lately."""
@@ -118,17 +135,27 @@ class Conducting(ModelState):
         return min(MAX_BACKOFF_S, MIN_BACKOFF_S * 2 ** max(0, match.lost_attempts - MAX_LOST_ATTEMPTS))
 
     def _untold(self, referee: Agent, match: Match) -> bool:
-        """Whether the announcement of the round is still on its way to a student's referee."""
-        return not referee.sends_progress and any(
-            (one.kind, one.round, one.to, one.state) == ("ROUND_ANNOUNCEMENT", match.round, referee.code, "PENDING")
-            for one in self.outbox.values()
+        """Whether a match waits for the announcement of its round, which is on its way to a student's referee.
+
+        It waits no longer than a match takes.
+        """
+        may_wait = self.now - self.announced_at[match.round] <= self.longest_match_s
+        return (
+            may_wait
+            and not referee.sends_progress
+            and any(
+                (one.kind, one.round, one.to, one.state) == ("ROUND_ANNOUNCEMENT", match.round, referee.code, "PENDING")
+                for one in self.outbox.values()
+            )
         )
 
     # The instructor ----------------------------------------------------------------------------------
 
-    def may_start(self) -> bool:
+    def may_start(self, *, by_itself: bool = False) -> bool:
+        """Whether the next round may start; a start by hand ends a pause of the league's own."""
         waits = "PENDING" in self.rounds or (self.state == "REGISTRATION" and len(self.players) >= 2)
-        is_open = self.state in ("REGISTRATION", "SCHEDULED", "RUNNING") and not self.paused
+        may_go_on = not self.paused or (self.paused_by_itself and not by_itself)
+        is_open = self.state in ("REGISTRATION", "SCHEDULED", "RUNNING") and may_go_on
         return waits and is_open and not {"ANNOUNCING", "RUNNING"} & set(self.rounds) and bool(self.may_judge())
 
     def start_next_round(
@@ -138,6 +165,7 @@ class Conducting(ModelState):
         if not self.rounds:
             self.matches = {match_id: Match(pair, number) for match_id, (pair, number) in schedule.items()}
             self.rounds = ["PENDING"] * max(one.round for one in self.matches.values())
+        self.paused = self.paused_by_itself = False
         number = self.rounds.index("PENDING") + 1
         if self.frozen is None and self.freeze_from is not None and number >= self.freeze_from:
             self.frozen, self.unveiled = self.table(), 0
@@ -175,8 +203,7 @@ class Conducting(ModelState):
             return False
         self.frozen = self.freeze_from = None
         if self.state == "COMPLETED":
-            self.ends_told += 1
-            self._retire_finished_players()
+            self.tell_the_end()
         return True
 
     def stop(self) -> bool:
@@ -203,6 +230,15 @@ class Conducting(ModelState):
             return False
         match.phase, match.lost_attempts = READY, 0
         return True
+
+    def let_judge(self, code: str, *, trusted: bool) -> None:
+        """The instructor lets a referee judge, or not any more; the matches that it lost are forgotten."""
+        for one in self.referees:
+            if one.code == code:
+                one.trusted, one.lost_matches = trusted, 0
+
+    def pause_or_resume(self) -> None:
+        self.paused, self.paused_by_itself = not self.paused, False
 
     def bring_back(self, code: str) -> None:
         call_again(next(one for one in self.players if one.code == code))

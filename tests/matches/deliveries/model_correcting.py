@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
+
 from tests.matches.deliveries.model_league import ModelState
 from tests.matches.deliveries.model_words import (
     FINISHED,
@@ -16,6 +19,8 @@ from tests.matches.deliveries.model_words import (
     lost_technically,
     result_without,
 )
+
+NOBODY: Mapping[str, frozenset[str]] = MappingProxyType({})
 
 
 class Correcting(ModelState):
@@ -81,7 +86,7 @@ class Correcting(ModelState):
         }
         if correction.takes_out and correction.player:
             self._set_out(correction.player, correction.was_out)
-        self._apply(back, correction.player, -correction.points)
+        self._apply(back, correction.player, -correction.points, correction.silent)
         comes_back = correction.takes_out and correction.player and correction.was_out is None
         if comes_back and correction.player and correction.was_called and self.state == "RUNNING":
             self._call_again([correction.player])
@@ -97,23 +102,27 @@ class Correcting(ModelState):
     def _correct(self, changes: Changes, *, player: str | None = None, points: int = 0, out: Out | None = None) -> bool:
         called = all(one.state != "SHUTDOWN" for one in self.players if one.code == player)
         before = {key: (self.matches[key].phase, self.matches[key].result) for key in changes}
+        silent = {key: self.matches[key].silent for key in changes}
         number = len(self.corrections) + 1
         was = self.out.get(player or "")
-        self.corrections.append(Correction(number, before, player, points, out is not None, was, called))
+        self.corrections.append(Correction(number, before, player, points, out is not None, was, called, silent))
         if out is not None and player:
             self._set_out(player, out)
         self._apply(changes, player, points)
         return True
 
-    def _apply(self, changes: Changes, player: str | None, points: int) -> None:
+    def _apply(
+        self, changes: Changes, player: str | None, points: int, silent: Mapping[str, frozenset[str]] = NOBODY
+    ) -> None:
         for key, (phase, result) in changes.items():
             match = self.matches[key]
             match.phase, match.result, match.lease_until, match.lost_or_corrected_at = phase, result, None, self.now
+            match.silent = silent.get(key, frozenset())
             if phase != FINISHED:
                 match.lost_attempts = 0
+                match.play += 1
             if phase in (READY, HELD):
                 self._call_again(set(match.players) - self.out.keys())
         if player and points:
             self.points[player] = self.points.get(player, 0) + points
-        self.complete_what_is_over()
-        self._retire_finished_players()
+        self.do_what_follows()

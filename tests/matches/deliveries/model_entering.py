@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from tests.matches.deliveries.model_league import ModelState
+from tests.matches.deliveries.model_moving import Moving
 from tests.matches.deliveries.model_words import FINISHED, MAX_PLAYERS, MAX_TOKENS, Agent, call_again, free_number
 
 
-class Entering(ModelState):
+def _find(members: list[Agent], name: str, machine: str, token: str | None) -> Agent | None:
+    """A player by name and address, else by its token, whatever name it sends."""
+    same = (one for one in members if (one.name, one.machine) == (name, machine))
+    return next(same, None) or next((one for one in members if token in one.tokens), None)
+
+
+class Entering(Moving):
     """Registrations."""
 
     def open_league(self) -> None:
@@ -16,20 +22,19 @@ class Entering(ModelState):
     def register_player(
         self, name: str, machine: str, caller: str, token: str | None, wanted: int | None, league: str | None
     ) -> str:
-        known = next((one for one in self.players if (one.name, one.machine) == (name, machine)), None)
-        waiting = next((one for one in self.lobby if (one.name, one.machine) == (name, machine)), None)
         if league is not None and (league != "fall" or self.state == "NOT THERE"):
             return "E014"
-        is_going_on = (
-            known is not None
-            and waiting is None
-            and (self.state == "RUNNING" or (self.state == "COMPLETED" and not self.is_over()))
-        )
-        if league is None and self.state != "REGISTRATION" and not is_going_on:
-            return self._register_in(self.lobby, waiting, name, machine, caller, token, wanted)
-        if known is not None and known.code in self.out:
+        known = _find(self.players, name, machine, token)
+        waiting = _find(self.lobby, name, machine, token)
+        if league is None and self.state != "REGISTRATION":
+            # A token of a league that is not over decides; else the lobby comes before a player known by its name.
+            by_token = any(token in one.tokens for one in self.players)
+            if known is None or self.has_ended() or (waiting is not None and not by_token):
+                return self._register_in(self.lobby, waiting, name, machine, caller, token, wanted)
+        # Behind a freeze only the player itself is told that it was taken out.
+        if known is not None and known.code in self.out and (self.frozen is None or token in known.tokens):
             return "REJECTED L001"
-        if known is None or ((self.state == "STOPPED" or self.is_over()) and not self._still_plays(known)):
+        if known is None or (self.has_ended() and not self._still_plays(known)):
             if self.state != "REGISTRATION":
                 return "REJECTED L001"
             if len(self.players) >= MAX_PLAYERS:
@@ -46,19 +51,26 @@ class Entering(ModelState):
         token: str | None,
         wanted: int | None,
     ) -> str:
-        """Register a player in the league or the lobby; an agent known by name and address must prove its identity."""
-        if known is not None and token not in known.tokens and caller != machine:
-            return "REJECTED L003"
+        """Register a player in the league or the lobby; one that is known must prove its identity."""
         if known is None:
             same = sum(one.name == name for one in members)
             display_name = f"{name} ({same + 1})" if same else name
-            self.entering = Agent(free_number(members, wanted), "P", name, display_name, machine)
+            self.entering = Agent(free_number(members, wanted), "P", name, display_name, machine, caller)
             members.append(self.entering)
             self._check_proof(self.entering, token, proven=caller == machine, again=False)
+        elif token not in known.tokens and caller != known.machine:
+            return "REJECTED L003"
         else:
             self.entering = known
             call_again(known)
-            self._check_proof(known, token, proven=caller == machine, again=True)
+            # Until it moves it is who it is at its address.
+            self._check_proof(known, token, proven=caller == known.machine, again=True)
+        if self.entering.machine != machine:
+            self.begin_move(self.entering, machine, caller)
+            return "ACCEPTED"
+        self.entering.move = None
+        if caller == machine:
+            self.entering.home_at = self.now
         return "ACCEPTED"
 
     def _still_plays(self, player: Agent) -> bool:
@@ -72,7 +84,7 @@ class Entering(ModelState):
         known = next((one for one in self.referees if one.name == name), None)
         again = known is not None
         if known is None:
-            known = Agent(free_number(self.referees, None), "REF", name, name, machine)
+            known = Agent(free_number(self.referees, None), "REF", name, name, machine, caller)
             self.referees.append(known)
         elif not key and token not in known.tokens and (known.site_key or caller != known.machine):
             return "REJECTED L003"
@@ -80,7 +92,7 @@ class Entering(ModelState):
             known.trusted = False
         if again and key and not known.site_key:
             # The referee that had this name and port was not the site's.
-            known.tokens = {}
+            known.tokens, known.lost_matches = {}, 0
         known.trusted, known.site_key = known.trusted or key, known.site_key or key
         proven = key or (not known.site_key and caller == machine)
         if known.machine != machine and not proven:
@@ -104,4 +116,7 @@ class Entering(ModelState):
     def add_token(self, token: str) -> None:
         """Add the token that the league gave to the agent it has just accepted."""
         self.entering.tokens[token] = self.proven
+        if self.entering.move is not None:
+            # The one that registers now has the newest token.
+            self.entering.move.token = token
         self.entering.tokens = dict(list(self.entering.tokens.items())[-MAX_TOKENS:])

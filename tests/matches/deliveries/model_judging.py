@@ -49,11 +49,13 @@ class Judging(ModelState):
             return "E002"
         claimed = match.attempt if attempt is None else attempt
         if match.referee != agent.code:
-            return "IGNORED" if 0 < claimed < match.attempt else "E013"
+            # Only who lost an attempt is told that it is over.
+            return "IGNORED" if claimed < match.attempt and match.lost_by.get(claimed) == agent.code else "E013"
         if outcome == "unknown winner":
             return "E002"
         self.hear_from(agent)
-        if match.phase == READY and match.attempt == 0 and agent.trusted and not agent.sends_progress:
+        begins_alone = agent.trusted and not agent.sends_progress and attempt in (None, 1)
+        if match.phase == READY and match.attempt == 0 and begins_alone:
             # A student's referee may begin its matches when it gets the announcement of the round.
             self.assign(match, agent)
             claimed = match.attempt if attempt is None else attempt
@@ -62,9 +64,11 @@ class Judging(ModelState):
         if match.phase != PLAYING or claimed != match.attempt:
             return "IGNORED"
         a, b = match.players
+        # Faults of whoever wins or draws are dropped.
         silent = {"A, B silent": [b], "both silent": [a, b], "nobody came": [a, b]}.get(outcome, [])
         for player in self.players:
-            if player.code in match.players:
+            # A student's referee is believed about the result and about nothing else.
+            if player.code in match.players and agent.site_key:
                 self._count_silence(player, silent=player.code in silent)
         self.finish(
             match,
@@ -72,10 +76,12 @@ class Judging(ModelState):
                 "A": ("WIN", a),
                 "B": ("WIN", b),
                 "draw": ("DRAW", None),
+                "draw, both silent": ("DRAW", None),
                 "cancelled": ("CANCELLED", None),
                 "nobody came": ("CANCELLED", None),
                 "both silent": ("TECHNICAL_LOSS", None),
             }.get(outcome, ("TECHNICAL_LOSS", a)),
+            silent,
         )
         return "ACCEPTED"
 
@@ -108,10 +114,11 @@ class Judging(ModelState):
         }
         answers = []
         for match_id, attempt, state, why in items:
-            alive = mine.get(match_id) == attempt
-            answers.append("ok" if alive else "lost")
             match = self.matches.get(match_id)
-            if not alive or match is None or not is_in_play(match):
+            # The report itself may have handed it back before.
+            alive = mine.get(match_id) == attempt and match is not None and is_in_play(match)
+            answers.append("ok" if alive else "lost")
+            if not alive or match is None:
                 continue
             if state == "HANDED_BACK":
                 self.lose_attempt(match, counts=bool(why))
@@ -120,8 +127,13 @@ class Judging(ModelState):
         return tuple(answers)
 
     def _renew(self, match: Match, referee: Agent, step: int) -> None:
-        """A further step of the match renews its lease; a repeated one does when a tenth of the lease is gone."""
+        """A further step of the match renews its lease; a repeated one does when a tenth of the lease is gone.
+
+        An attempt of a student's referee ends after the longest match, whatever it reports.
+        """
         full_lease_s = self.lease_of(referee)
+        if not referee.site_key:
+            full_lease_s = min(full_lease_s, match.assigned_at + self.longest_match_s - self.now)
         if step > match.step or match.lease_until is None or match.lease_until - self.now < 0.9 * full_lease_s:
             match.lease_until = self.now + full_lease_s
         match.step = max(match.step, step)

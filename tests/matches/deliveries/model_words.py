@@ -8,6 +8,16 @@ from dataclasses import dataclass, field
 LEASE_S, SILENT_S, MAX_LOST_ATTEMPTS, MAX_PLAYERS, MAX_TOKENS, MAX_RELAYED_ANSWERS, WAIT_S = 8, 16, 3, 5, 16, 4, 2
 """Limits of the league; a referee that reports progress and was silent for longer than SILENT_S gets no match, and a
 round waits WAIT_S for its announcements to be delivered."""
+MAX_LOST_MATCHES = 3
+"""A student's referee that lost so many matches gets one only if there is no other referee."""
+MIN_ABSENT_PEOPLE, SHARE_ABSENT, MAX_OWN_PAUSES = 3, 0.5, 3
+"""So many people, and this share of them and of the players, have to go in one round for the league to pause, which it
+does so many times."""
+MIN_CALL_S, MAX_CALL_S, MAX_CALLED_S, MAX_MOVES_PER_HOUR = 1, 30, 600, 12
+"""Of moves: between two calls at a new address pass at least MIN_CALL_S and at most MAX_CALL_S, and it is called for
+MAX_CALLED_S."""
+MAX_ENDS_TOLD = 6
+"""The end of a league is told once, and five times more if others are champions later."""
 SUSPEND_AFTER, SHUTDOWN_AFTER = 1, 2
 """After so many silences in a row a player is suspended, or shut down."""
 QUIET_S, SIMULTANEOUS_S, RECENT_S, MIN_BACKOFF_S, MAX_BACKOFF_S = 3, 2, 15, 3, 600
@@ -27,10 +37,41 @@ all are lost."""
 
 
 @dataclass
+class Move:
+    """A player that has registered at another address, where it is not called before an answer proves it.
+
+    Attributes:
+        machine: the IP address.
+        home_at: when it last registered from that machine; None if it did not.
+        since, next_at: when it first registered there, and when it is called or looked at next.
+        token: the token that it got.
+        proven: an answer came from there.
+        taken: another player is there.
+    """
+
+    machine: str
+    home_at: int | None
+    since: int
+    next_at: int
+    token: str = ""
+    proven: bool = False
+    taken: bool = False
+
+
+@dataclass
 class Agent:
-    """An agent: ``machine`` is its IP address; ``tokens`` has each valid token and whether it proves identity.
+    """An agent.
 
     Of a referee it matters whether it is ``suspended``, of a player in which ``state`` it is.
+
+    Attributes:
+        machine: its IP address.
+        registered_from: the caller of its first registration.
+        tokens: each valid token, and whether it proves identity.
+        lost_matches: of a student's referee, the matches that it lost.
+        home_at: when it last registered from the machine of its address.
+        answered: an answer proved its address.
+        moved_at: when its moves counted.
     """
 
     number: int
@@ -38,6 +79,7 @@ class Agent:
     name: str
     display_name: str
     machine: str
+    registered_from: str
     tokens: dict[str, bool] = field(default_factory=dict)
     trusted: bool = False
     site_key: bool = False
@@ -46,6 +88,11 @@ class Agent:
     last_call_at: int = 0
     state: str = "REGISTERED"
     silences: int = 0
+    lost_matches: int = 0
+    home_at: int | None = None
+    answered: bool = False
+    move: Move | None = None
+    moved_at: list[int] = field(default_factory=list)
 
     @property
     def code(self) -> str:
@@ -58,6 +105,10 @@ class Match:
 
     Attributes:
         lost_or_corrected_at: when it last lost an attempt, was corrected, or a correction of it was undone.
+        assigned_at: when its attempt began.
+        play: one more whenever it is played again.
+        lost_by: the referee that lost an attempt, by its number.
+        silent: who did not answer, as the report says whose result is on record.
         step: the last of :data:`STEPS` that was reported, as its index.
     """
 
@@ -69,6 +120,10 @@ class Match:
     referee: str | None = None
     lease_until: int | None = None
     lost_or_corrected_at: int = 0
+    assigned_at: int = 0
+    play: int = 1
+    lost_by: dict[int, str | None] = field(default_factory=dict)
+    silent: frozenset[str] = frozenset()
     step: int = 0
     result: tuple[str, str | None] | None = None
 
@@ -83,7 +138,7 @@ class Out:
 
 @dataclass
 class Correction:
-    """The state before a correction: each match's phase and result, and whether a player was in and called."""
+    """Before a correction: each match's phase, result and silent players, and whether a player was in and called."""
 
     number: int
     before: dict[str, tuple[str, tuple[str, str | None] | None]]
@@ -92,6 +147,7 @@ class Correction:
     takes_out: bool = False
     was_out: Out | None = None
     was_called: bool = True
+    silent: dict[str, frozenset[str]] = field(default_factory=dict)
     undone: bool = False
 
     @property

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from unittest.mock import patch
+from urllib.parse import urlsplit
 
 from hypothesis import strategies as st
 from hypothesis.stateful import invariant
@@ -38,7 +39,10 @@ TIMES = st.sampled_from([1, 1, 1, 2, 3])
 ATTEMPTS = st.sampled_from([None, 0, 0, 0, -1, -2, 1])
 """The difference to the current attempt; None sends null as the attempt."""
 OUTCOMES = st.sampled_from(
-    ["A", "B", "draw", "cancelled", "A, B unusable", "A, B silent", "both silent", "nobody came", "B", "unknown winner"]
+    [
+        *("A", "B", "draw", "cancelled", "A, B unusable", "A, B silent", "both silent", "nobody came", "B"),
+        *("unknown winner", "A, A silent", "draw, both silent"),
+    ]
 )
 SENDERS = st.sampled_from(["right"] * 10 + ["another", "another", "player", "nobody", "old", "liar"])
 STATES = st.sampled_from(["WAITING_FOR_PLAYERS", "COLLECTING_CHOICES", "DRAWING_NUMBER", "HANDED_BACK"])
@@ -151,17 +155,24 @@ class Compared(RolledBack):
         self.outbox_is_the_models()
 
     def agents_are_the_models(self) -> None:
-        rows = Agent.objects.order_by("pk").values_list(
-            "kind", "league_id", "code", "display_name", "state", "silences", "trusted"
-        )
+        rows = list(Agent.objects.order_by("pk"))
         for members, league in ((self.world.players, "fall"), (self.world.lobby, None)):
-            agents_shown = [tuple(row[2:6]) for row in rows if row[:2] == ("player", league)]
-            assert agents_shown == [(one.code, one.display_name, one.state, one.silences) for one in members]
+            agents_shown = [
+                (one.code, one.display_name, one.state, one.silences, machine_of(one.endpoint), move_of(one))
+                for one in rows
+                if (one.kind, one.league_id) == ("player", league)
+            ]
+            assert agents_shown == [
+                (one.code, one.display_name, one.state, one.silences, one.machine, one.move and facts_of(one.move))
+                for one in members
+            ]
         judges = [
-            (code, shown, trusted, state) for kind, _, code, shown, state, _, trusted in rows if kind == "referee"
+            (one.code, one.display_name, one.trusted, one.state == "SUSPENDED", one.silences)
+            for one in rows
+            if one.kind == "referee"
         ]
-        assert [(*one, state == "SUSPENDED") for *one, state in judges] == [
-            (one.code, one.display_name, one.trusted, one.suspended) for one in self.world.referees
+        assert judges == [
+            (one.code, one.display_name, one.trusted, one.suspended, one.lost_matches) for one in self.world.referees
         ]
 
     def matches_are_the_models(self) -> None:
@@ -193,7 +204,7 @@ class Compared(RolledBack):
     def outbox_is_the_models(self) -> None:
         """New rows are added to the model; rows no longer pending stay as they are.
 
-        The end of a round is told once, and so is that of the league.
+        The end of a round is told once, and so is that of the league, unless others are champions later.
         """
         rows = Delivery.objects.order_by("pk").values_list(
             "pk",
@@ -212,8 +223,11 @@ class Compared(RolledBack):
         assert [number for number, *_ in rows] == sorted(known)
         rounds = list(Broadcast.objects.filter(message_type="ROUND_COMPLETED").values_list("round_number", flat=True))
         assert sorted(rounds) == [n for n, state in enumerate(self.world.rounds, 1) if state == "COMPLETED"]
-        ends = Broadcast.objects.filter(message_type="LEAGUE_COMPLETED").count()
-        assert ends == self.world.ends_told <= Event.objects.filter(kind="league_completed").count() <= 1
+        ends = list(Broadcast.objects.filter(message_type="LEAGUE_COMPLETED").order_by("pk"))
+        assert len(ends) == self.world.ends_told
+        assert bool(ends) <= Event.objects.filter(kind="league_completed").count() <= 1
+        told = {one["player_id"] for end in ends[-1:] for one in end.payload["champions"]}
+        assert told == self.world.told_champions
 
     @invariant()
     def each_agent_has_as_many_tokens_as_in_the_model(self) -> None:
@@ -222,6 +236,25 @@ class Compared(RolledBack):
             counts = sorted((agent.code, agent.tokens.count()) for agent in rows)
             everybody = [*self.world.players, *self.world.lobby, *self.world.referees]
             assert counts == sorted((one.code, len(one.tokens)) for one in everybody)
+
+
+def machine_of(endpoint: str) -> str:
+    """The IP address in an endpoint."""
+    return str(urlsplit(endpoint).hostname)
+
+
+def move_of(player: Agent) -> tuple[str, bool, bool, int] | None:
+    """A move that waits: the machine, whether it is proven, whether it is taken, and when it is looked at next."""
+    move = player.moving
+    if not move:
+        return None
+    next_at = round(move["next_at"] - BEGIN.timestamp())
+    return machine_of(move["row"]["endpoint"]), move["proven"], move["taken"], next_at
+
+
+def facts_of(move: words.Move) -> tuple[str, bool, bool, int]:
+    """The same of the model."""
+    return move.machine, move.proven, move.taken, move.next_at
 
 
 def table_of(seen: sight.View) -> words.Rows:

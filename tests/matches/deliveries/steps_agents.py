@@ -6,6 +6,8 @@ from django.conf import settings as site
 from hypothesis import strategies as st
 from hypothesis.stateful import precondition, rule
 
+from agents_registry.models import Agent
+from agents_registry.registering import moving
 from tests import wire
 from tests.matches.deliveries.steps import CALLERS, MACHINES, NAMES, PICKS, TIMES, Compared
 
@@ -33,12 +35,24 @@ class AgentsCome(Compared):
         times: int,
     ) -> None:
         sent_token = self.tokens[token % len(self.tokens)] if token is not None and self.tokens else None
+        self.send_player(name, at, caller or at, sent_token, wanted, league, times)
+
+    def send_player(
+        self,
+        name: str,
+        at: str,
+        source: str,
+        sent_token: str | None,
+        wanted: int | None,
+        league: str | None,
+        times: int,
+    ) -> None:
+        """A player registers; the parameters are the values in its message, and ``source`` is its caller."""
         params = wire.player_request(
             name, endpoint=f"http://{at}:8101/mcp", league_id=league, sender=f"player:{name}", auth_token=sent_token
         )
         if wanted is not None:
             params["player_id"] = f"P{wanted:02d}"
-        source = caller or at
         self.message(
             "register_player",
             params,
@@ -52,7 +66,7 @@ class AgentsCome(Compared):
         at=st.sampled_from(["10.0.1.1", "10.0.1.2"]),
         caller=CALLERS,
         token=st.none() | PICKS,
-        key=st.booleans(),
+        key=st.sampled_from([True, False, False]),
         progress=st.sampled_from([True, True, False]),
         times=TIMES,
     )
@@ -73,6 +87,21 @@ class AgentsCome(Compared):
             lambda: self.world.register_referee(name, at, source, sent_token, key, progress),
             times,
         )
+
+    @precondition(lambda self: any(one.move for one in (*self.world.players, *self.world.lobby)))
+    @rule(pick=PICKS, answered=st.sampled_from([True, True, False]), elsewhere=st.none() | MACHINES, times=TIMES)
+    def called_at_the_new_address(self, pick: int, answered: bool, elsewhere: str | None, times: int) -> None:
+        """A player that moves is called there and answers or not; or the outcome of an earlier call comes late."""
+        moving_ones = [one for one in (*self.world.players, *self.world.lobby) if one.move]
+        player = moving_ones[pick % len(moving_ones)]
+        machine = elsewhere or (player.move.machine if player.move else "")
+        league = "fall" if any(one is player for one in self.world.players) else None
+        row = Agent.objects.get(kind="player", league=league, code=player.code)
+        for _ in range(times):
+            type(self).count += 1
+            moving.note_call(agent_id=row.pk, endpoint=f"http://{machine}:8101/mcp", answered=answered)
+            self.world.was_called_there(player, machine, answered=answered)
+        self.compare()
 
     @precondition(lambda self: self.world.players)
     @rule(

@@ -54,7 +54,7 @@ class InstructorActs(Compared):
     @rule()
     def pause_or_resume(self) -> None:
         (lifecycle.resume if self.world.paused else lifecycle.pause)(league_id="fall")
-        self.world.paused = not self.world.paused
+        self.world.pause_or_resume()
         self.compare()
 
     @precondition(lambda self: len(self.world.rounds) > 2 and self.world.rounds[1] == "COMPLETED")
@@ -133,6 +133,15 @@ class InstructorActs(Compared):
             lambda: applying.undo(league_id="fall", number=number, reason=WHY, by="ada"),
             granted=granted,
         )
+
+    @precondition(lambda self: self.world.referees)
+    @rule(pick=PICKS, trusted=st.sampled_from([True, True, True, False]))
+    def let_judge(self, pick: int, trusted: bool) -> None:
+        judge = self.world.referees[pick % len(self.world.referees)]
+        theirs = Agent.objects.filter(kind="referee", code=judge.code)
+        registration.trust(agent_ids=theirs.values_list("pk", flat=True), trusted=trusted)
+        self.world.let_judge(judge.code, trusted=trusted)
+        self.compare()
 
     @precondition(lambda self: any(one.state == "SHUTDOWN" for one in self.world.players))
     @rule(pick=PICKS)

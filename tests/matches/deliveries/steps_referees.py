@@ -24,16 +24,25 @@ class RefereesReport(Compared):
         match_id, league = ("R9M9" if wrong_name == 0 else match_id), ("nowhere" if wrong_name == 1 else "fall")
         attempt = None if offset is None else max(0, match.attempt + offset)
         a, b = match.players
-        winner = {"A": a, "B": b, "A, B unusable": a, "A, B silent": a, "unknown winner": "P77"}.get(outcome)
+        winner = {"A": a, "B": b, "A, B unusable": a, "A, B silent": a, "A, A silent": a, "unknown winner": "P77"}.get(
+            outcome
+        )
         status = {
             "draw": "DRAW",
+            "draw, both silent": "DRAW",
             "cancelled": "CANCELLED",
             "nobody came": "CANCELLED",
             "A": "WIN",
             "B": "WIN",
             "unknown winner": "WIN",
         }.get(outcome, "TECHNICAL_LOSS")
-        silent = {"A, B silent": [b], "both silent": [a, b], "nobody came": [a, b]}.get(outcome, [])
+        silent = {
+            "A, B silent": [b],
+            "A, A silent": [a],
+            "both silent": [a, b],
+            "draw, both silent": [a, b],
+            "nobody came": [a, b],
+        }.get(outcome, [])
         fields = {
             "league_id": league,
             "round_id": match.round,

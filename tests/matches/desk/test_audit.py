@@ -42,7 +42,7 @@ def last() -> AuditEntry:
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.code)
 def test_every_row_of_the_table_of_actions_is_logged(row: acting.DeskAction) -> None:
-    stub = replace(row, verb=lambda **arguments: None)
+    stub = replace(row, verb=lambda **arguments: None, prepare=None)
     acting.carry_out(stub, by=User(username="dana"))
     acting.carry_out(stub, by=None)
     assert logged() == [("dana", "desk", row.code, ""), ("", "api", row.code, "")]

@@ -92,7 +92,7 @@ def test_the_desk_names_players_that_closing_registration_leaves_out(desk: Clien
     for number, passed in ((0, True), (1, False), (2, True)):
         checked(made.players[number], passed=passed)
     before = shown(desk)
-    assert [(line.agent.code, line.ready.label) for line in before["players"].rows] == [
+    assert [(line["agent"].code, line["ready"].label) for line in before["players"]["rows"]] == [
         ("P01", "ready"),
         ("P02", "wrong answers"),
         ("P03", "ready"),

@@ -13,7 +13,7 @@ from django.test import Client
 
 from agents_registry.models import Agent
 from matches.league import staffing
-from matches.view.compatibility import site_most
+from matches.view.compatibility import kept_most
 from tests import factories as make
 from tests.conftest import API_KEY
 from tests.matches.audience.hostile import HOSTILE, assert_harmless
@@ -107,7 +107,7 @@ def test_students_see_what_most_agents_understand_and_no_name(ada: Client) -> No
     make.insert_players("fall", 8, letter="Q")
     Agent.objects.filter(code__startswith="Q").update(spoken={"GAME_INVITATION": "canonical"})
     Agent.objects.filter(code="Q01").update(spoken={"GAME_INVITATION": "legacy"})
-    site_most.forget()
+    kept_most.forget_all()
     text = Client().get("/leagues/fall/join/").content.decode()
     part = text[text.index('id="join-most"') :].partition("</section>")[0]
     assert "handle_game_invitation" in part and "about 90 %" in part

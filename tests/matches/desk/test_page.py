@@ -10,12 +10,13 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from agents_registry.models import Agent
+from agents_registry.models import Agent, RosterEntry
 from agents_registry.registering import registration
 from league_sdk.protocol.states import AgentState
 from matches.desk import overview
 from matches.league import freeze, lifecycle, losses, opening, planned, play
-from matches.models import League, Match, Round
+from matches.models import Delivery, League, Match, Round
+from matches.view.roles import Permission
 from tests import factories as make
 from tests.matches.correcting import in_round_two, make_correction
 from tests.matches.desk.clicking import DESK, LEAGUES, NOW, count_queries, person, post, shown
@@ -204,8 +205,11 @@ def test_a_held_match_is_a_problem_until_it_is_released(desk: Client) -> None:
     assert [problem.text for problem in now["problems"]] == [
         "1 match is held after three lost attempts. It is tried again by itself, or decide now."
     ]
-    assert now["problems"][0].causes == ["R1M1: it crashed"]
-    assert [(match.row.match_id, sorted(match.buttons)) for match in now["held"]] == [("R1M1", ["cancel", "release"])]
+    address = made.referees[0].agent.endpoint
+    assert now["problems"][0].causes == [f"R1M1: REF01 ({address}): it crashed"]
+    assert [(match["row"].match_id, sorted(match["buttons"])) for match in now["held"]] == [
+        ("R1M1", ["cancel", "release"])
+    ]
     assert post(desk, "match/R1M1/release") == "R1M1 is played again."
     assert made.states()["R1M1"] == "READY"
     assert texts(desk) == []
@@ -238,15 +242,26 @@ def test_a_match_with_two_unexcused_tries_is_counted_once_and_links_to_the_repla
     assert (form.kind, form.initial["match_id"]) == ("replay", "R1M1")
 
 
+def test_a_referee_that_does_not_reach_whom_another_reached_is_named(desk: Client) -> None:
+    made = make.running_league(players=4, referees=2)
+    match, first = made.match("R1M1"), made.referee_of("R1M1").agent
+    unreached = {"player": "P02", "referee_pk": first.pk, "attempt": 1}
+    Match.objects.filter(pk=match.pk).update(unreached=unreached, attempt=2, referee=made.referees[1].agent)
+    assert texts(desk) == []
+    make.report(made.match("R1M1"), "P01")
+    named = f"{first.code} ({first.endpoint}) could not reach P02, who answered another referee"
+    assert [one for one in texts(desk) if named in one]
+
+
 def test_a_match_with_a_seal_cannot_be_cancelled(desk: Client) -> None:
     made = make.running_league(players=2)
     match = made.match("R1M1")
-    assert [one.buttons.keys() for one in shown(desk)["open"]] == [{"cancel"}]
+    assert [one["buttons"].keys() for one in shown(desk)["open"]] == [{"cancel"}]
     seal = {"status": "WIN", "winner_player_id": "P01", "reason": "", "details": {}, "faults": [], "draw": 2}
     told_seal = seal | {"conversation_id": match.conversation_id}
     assert make.progress(match, state="DRAWING_NUMBER", seal=told_seal) == "sealed"
     (line,) = shown(desk)["open"]
-    assert (line.buttons, line.telling) == ({}, True)
+    assert (line["buttons"], line["telling"]) == ({}, True)
     assert "Its result is being told to its players." in desk.get(DESK).content.decode()
     post(desk, "match/R1M1/cancel")
     assert made.match("R1M1").status == ""
@@ -254,8 +269,8 @@ def test_a_match_with_a_seal_cannot_be_cancelled(desk: Client) -> None:
 
 def test_at_most_three_agents_on_the_same_machine_are_named(desk: Client) -> None:
     make.league(players=6)
-    line = shown(desk)["players"].rows[0]
-    assert (line.shares, line.more) == ("P02, P03, P04", 2)
+    line = shown(desk)["players"]["rows"][0]
+    assert (line["shares"], line["more"]) == ("P02, P03, P04", 2)
     assert "on the same machine as P02, P03, P04 and 2 others" in desk.get(DESK).content.decode()
 
 
@@ -267,19 +282,50 @@ def test_a_long_table_of_agents_is_shortened_until_all_rows_are_asked_for(
     made = make.league(players=players)
     note_silence(made.players[-1])
     table = shown(desk)["players"]
-    first = [row.agent.code for row in table.rows[:2]]
+    first = [row["agent"].code for row in table["rows"][:2]]
     assert first == [f"P{players}", "P01"], "who needs attention stands first"
-    assert (len(table.rows), table.total, table.more) == (overview.MAX_AGENT_ROWS, players, 3)
+    assert (len(table["rows"]), table["total"], table["more"]) == (overview.MAX_AGENT_ROWS, players, 3)
     assert "3 more are not shown" in desk.get(NOW).content.decode()
     whole = desk.get(DESK, {"all": "1"}).context["desk"]
-    assert (len(whole["players"].rows), whole["players"].more) == (players, 0)
-    assert desk.get(whole["fragment_url"]).context["desk"]["players"].more == 0, "the live part stays whole"
+    assert (len(whole["players"]["rows"]), whole["players"]["more"]) == (players, 0)
+    assert desk.get(whole["fragment_url"]).context["desk"]["players"]["more"] == 0, "the live part stays whole"
 
 
 def test_a_suspended_referee_is_a_problem(desk: Client) -> None:
     made = make.league(players=2, referees=2)
     registration.suspend_referee(agent_id=made.referees[0].agent.pk, problem="no sign of life")
     assert texts(desk) == ["These referees are given no match until they are heard of again: REF01."]
+    assert shown(desk)["problems"][0].causes == [f"REF01 ({made.referees[0].agent.endpoint}): no sign of life"]
+
+
+def test_a_trusted_referee_that_refuses_connections_is_named_with_its_address_and_the_error(desk: Client) -> None:
+    made = make.league(players=2, referees=0)
+    student = make.referee("Student", port=8009, trusted=False, progress=False)
+    registration.trust(agent_ids=[student.agent.pk])
+    make.next_round(made)
+    Delivery.objects.update(state="SETTLED")
+    make.look()
+    match = made.match("R1M1")
+    why = "no connection: Connection refused"
+    losses.undeliverable(losses.UntakenStart(match.pk, 1, match.lease_until, why, counts=True))
+    assert texts(desk) == ["Referees are registered and may judge even_odd, but none of them can be given a match now."]
+    assert shown(desk)["problems"][0].causes == ["REF01 (http://localhost:8009/mcp): no connection: Connection refused"]
+
+
+def test_a_students_referee_that_loses_match_after_match_is_a_problem_until_it_is_trusted_again(desk: Client) -> None:
+    make.league(players=2, referees=1)
+    student = make.referee("Student", port=8009, trusted=False)
+    registration.trust(agent_ids=[student.agent.pk])
+    assert texts(desk) == []
+    for _ in range(3):
+        registration.count_lost_match(agent_id=student.agent.pk)
+    assert texts(desk) == [
+        "These students' referees lost or handed back several matches, and are given none while there is "
+        "another referee: REF02."
+    ]
+    assert remedies(desk) == [["Let REF02 judge"]]
+    assert post(desk, f"agent/{student.agent.pk}/let_judge") == "REF02 may judge from now on."
+    assert texts(desk) == []
 
 
 def test_a_stopped_league_has_no_problems(desk: Client) -> None:
@@ -303,8 +349,8 @@ def test_a_match_in_play_is_cancelled_with_a_second_click(desk: Client) -> None:
     assert post(desk, "match/R1M1/cancel") == "R1M1 is cancelled and counts nowhere."
     assert made.match("R1M1").status == "CANCELLED"
     [left] = shown(desk)["open"]
-    assert left.row.match_id == "R1M2"
-    assert left.buttons["cancel"].warnings[-1] == "It is the last open match of its round: the round ends with it."
+    assert left["row"].match_id == "R1M2"
+    assert left["buttons"]["cancel"].warnings[-1] == "It is the last open match of its round: the round ends with it."
 
 
 def test_the_desk_says_what_ends_with_a_cancelled_match_also_beside_a_replay(desk: Client) -> None:
@@ -333,7 +379,7 @@ def test_the_desk_announces_no_end_with_a_cancelled_replay_of_a_league_that_is_o
 def last_open_match_sentences(desk: Client) -> dict[str, list[str]]:
     """What the second click of cancelling each open match says of the end of a round or of the league."""
     return {
-        line.row.match_id: [one for one in line.buttons["cancel"].warnings if "last open match" in one]
+        line["row"].match_id: [one for one in line["buttons"]["cancel"].warnings if "last open match" in one]
         for line in shown(desk)["open"]
     }
 
@@ -353,7 +399,7 @@ def test_an_assistant_sees_only_buttons_and_links_that_an_assistant_may_use() ->
     client = person("assistant", "fall")
     now = shown(client)
     assert [button.name for button in now["buttons"]] == ["check_all", "check"]
-    assert [match.buttons for match in now["open"]] == [{}, {}]
+    assert [match["buttons"] for match in now["open"]] == [{}, {}]
     page = client.get(DESK).content.decode()
     assert re.findall(r"/(plan|freeze|roster|people|settings)/", page) == []
 
@@ -490,3 +536,30 @@ def test_the_desk_says_what_a_call_found_and_what_the_owner_has_to_do(desk: Clie
     assert f"The last call there found: {call_found}." in page
     assert "Register its own address, or use --dial-out." in page
     assert f"{made.players[1].agent.endpoint} · dials out (WebSocket)" in page
+
+
+# Agents of one person -------------------------------------------------------------------------------
+
+
+def test_matches_between_agents_of_one_person_are_counted_and_marked_for_who_may_see_owners(desk: Client) -> None:
+    made = make.running_league(players=4)
+    [match] = Match.objects.filter(match_id="R1M1")
+    code, email = "one-code", "ada@school.example"
+    owner = RosterEntry.objects.create(league=made.league, name="Ada Geheim", email=email, code=code)
+    assert shown(desk)["siblings"] == ""
+    Agent.objects.filter(pk__in=[match.player_a_id, match.player_b_id]).update(owner=owner)
+    # Those who share an address, and not an owner, may be a whole class.
+    Agent.objects.update(registered_from="192.0.2.50")
+    pair = " – ".join(match.player_ids)
+    assert shown(desk)["siblings"] == f"1 match between agents of one person: R1M1 ({pair})."
+    assert {line["row"].match_id: line["siblings"] for line in shown(desk)["open"]} == {"R1M1": True, "R1M2": False}
+    assert "same person" in desk.get(NOW).content.decode()
+    assistant = frozenset({Permission.WATCH, Permission.RERUN})
+    seen = overview.context(made.league, assistant)["desk"]
+    assert (seen["siblings"], [line["siblings"] for line in seen["open"]]) == ("", [False, False])
+    make.finish_round(made)
+    assert "R1M1" in shown(desk)["siblings"]
+    everybody = Client()
+    for page in ("/leagues/fall/", "/leagues/fall/matches/R1M1/", "/api/leagues/fall/matches/R1M1"):
+        public = everybody.get(page).content.decode().lower()
+        assert not any(word in public for word in ("same person", "one person", "sibling", "own_agents"))

@@ -27,7 +27,7 @@ def test_even_odd_is_preselected_and_a_setting_has_its_name_beside_its_label(des
     ("name", "league_id"),
     [
         ("Autumn 2026!", "autumn_2026"),
-        ("Taken", "taken_2"),
+        ("Taken!", "taken_2"),
         ("demo", "demo_2"),
         ("ליגת הסתיו", "league_2025_even_odd"),
         ("_-_", "league_2025_even_odd"),

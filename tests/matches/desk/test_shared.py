@@ -9,7 +9,6 @@ from django.test import Client
 
 from agents_registry.addresses import programs
 from league_sdk.protocol.states import MatchState
-from matches.desk.shared import Wait
 from matches.league import lifecycle, opening, results
 from matches.models import Event, Match
 from matches.push import nudge
@@ -110,7 +109,7 @@ def test_the_host_name_that_all_players_use_is_marked_as_a_gateway(desk: Client)
     assert "answer at tunnel.example, port 80" in problem.text
     assert problem.remedies[0].value == "tunnel.example"
     mark(desk, "tunnel.example")
-    assert (address_problems(desk), shown(desk)["gateways"][0].players) == ([], "P01, P02")
+    assert (address_problems(desk), shown(desk)["gateways"][0]["players"]) == ([], "P01, P02")
 
 
 def test_a_button_marks_a_gateway_and_another_removes_the_mark(
@@ -129,7 +128,7 @@ def test_a_button_marks_a_gateway_and_another_removes_the_mark(
     assert sentence == "192.0.2.7 is marked as a gateway: under each path there is a program of its own."
     assert (programs.gateways(), address_problems(desk), True in nudges) == ({HOST}, [], True)
     [gateway] = shown(desk)["gateways"]
-    assert (gateway.host, gateway.players, gateway.back.value) == (HOST, "P01, P02, P03, P04", HOST)
+    assert (gateway["host"], gateway["players"], gateway["back"].value) == (HOST, "P01, P02, P03, P04", HOST)
     mark(desk)
     sentence = take_back(desk)
     assert sentence == "192.0.2.7 is not a gateway any more: at each port there is one program, whatever the path."
@@ -152,16 +151,16 @@ def test_a_waiting_match_names_the_other_match_and_links_to_the_problem(desk: Cl
     make.open_round("fall")
     make.look()
     first = Match.objects.get(state=MatchState.ASSIGNED).match_id
-    waits = {one.row.match_id: one.waits for one in shown(desk)["open"]}
+    waits = {one["row"].match_id: one["waits"] for one in shown(desk)["open"]}
     [other] = set(waits) - {first}
     reason = f"waits for {first}: both call 192.0.2.7, port 8101"
-    assert waits == {first: None, other: Wait(reason, more="#desk-shared")}
+    assert waits == {first: None, other: {"text": reason, "more": "#desk-shared"}}
     mark(desk)
-    assert [one.waits for one in shown(desk)["open"]] == [None, None]
+    assert [one["waits"] for one in shown(desk)["open"]] == [None, None]
     lifecycle.pause(league_id="fall")
     take_back(desk)
     # In a paused league the match waits for the instructor, not for the other match.
-    assert [one.waits for one in shown(desk)["open"]] == [None, None]
+    assert [one["waits"] for one in shown(desk)["open"]] == [None, None]
 
 
 def test_a_match_that_waits_for_another_league_does_not_name_its_match(desk: Client) -> None:
@@ -175,8 +174,8 @@ def test_a_match_that_waits_for_another_league_does_not_name_its_match(desk: Cli
         make.look()
     own_desk = person("instructor", "spring")
     [match] = shown(own_desk, "spring")["open"]
-    assert match.waits.text == "waits for a match of another league: both call 192.0.2.7, port 8101"
-    assert match.waits.button.label == "Mark 192.0.2.7 as a gateway"
+    assert match["waits"]["text"] == "waits for a match of another league: both call 192.0.2.7, port 8101"
+    assert match["waits"]["button"].label == "Mark 192.0.2.7 as a gateway"
     # The mark would concern the other league, too.
     refused = "Players of other leagues answer at 192.0.2.7, too: ask a superuser to decide."
     assert (mark(own_desk, league_id="spring"), programs.gateways()) == (refused, frozenset())
@@ -202,7 +201,7 @@ def test_an_instructor_marks_only_hosts_of_their_league_and_an_assistant_none() 
     assert address_problems(client)[0].remedies == []
     assert client.post("/admin/matches/league/fall/gateway/mark/", {"host": HOST}).status_code == 403
     programs.mark_gateway(host=HOST, gateway=True)
-    assert shown(client)["gateways"][0].back is None
+    assert shown(client)["gateways"][0]["back"] is None
 
 
 def test_the_desk_needs_as_many_queries_for_24_shared_players_as_for_4(desk: Client) -> None:

@@ -18,7 +18,7 @@ from matches.words.events import happened
 ROOT = Path(__file__).resolve().parents[3]
 DESK_ONLY = {
     *(EventKind.ROLE_GIVEN, EventKind.ROLE_TAKEN, EventKind.START_PLANNED, EventKind.START_CALLED_OFF),
-    *(EventKind.START_FAILED, EventKind.GATEWAY_CHANGED),
+    *(EventKind.START_FAILED, EventKind.GATEWAY_CHANGED, EventKind.CROWD_LET_IN),
 }
 AMBIGUOUS = {"paused", "frozen", "unveiled", "left_out", "corrected", "notice", "round_completed", "league_completed"}
 """Kinds that are also names of columns, of parts of a page, or of clauses of the conformance check."""

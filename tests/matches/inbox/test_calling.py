@@ -14,9 +14,10 @@ from league_sdk.conformance.clauses.player import PLAYER
 from league_sdk.conformance.player import check_player
 from league_sdk.conformance.probes import WHOLE_ONLY
 from league_sdk.conformance.report import Report, Verdict
-from league_sdk.conformance.subject import NOBODY, Limits, Subject
+from league_sdk.conformance.subject import NOBODY, Subject
 from league_sdk.protocol.faults import Cause
 from league_sdk.protocol.inbox import Outcome, Way
+from league_sdk.protocol.league_settings import LeagueSettings
 from league_sdk.transport.client import Client, NotReached, TimedOut
 from matches.inbox.calling import AgentCaller, AgentInboxCaller, hand_over
 from matches.inbox.hub import hub
@@ -26,7 +27,9 @@ from tests.league_sdk.conformance.agents import Agent, Wrong, clause, failed_and
 from tests.matches.inbox.stalling import stalled_site
 
 ADA, BOB = 1, 2
-QUICK = Limits(join_s=0.4, move_s=0.4, game_over_s=0.4, other_s=0.4, contact_s=0.4, overall_s=20, retry_base_s=0.1)
+QUICK = LeagueSettings(
+    join_timeout_s=0.4, move_timeout_s=0.4, game_over_timeout_s=0.4, generic_timeout_s=0.4, retry_base_s=0.1
+)
 GRACE_S = 0.2
 Fetched = Callable[[Offer], bool]
 """Called with each message that an agent has fetched; if it returns false, the agent closes its line for good."""

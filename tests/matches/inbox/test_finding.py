@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
+from league_sdk.protocol.calls import CallFailed, NotReached, Reply
 from league_sdk.protocol.faults import Cause
 from league_sdk.protocol.inbox import Way
 from league_sdk.protocol.notes import Code, note
-from league_sdk.transport.failures import CallFailed, NotReached, out_of_time
-from league_sdk.transport.replies import Reply
+from league_sdk.transport.failures import out_of_time
 from matches.inbox.finding import FirstCall, found_by
 
 HTML = {"content-type": "text/html; charset=utf-8"}

@@ -198,20 +198,24 @@ class _To:
     def __init__(self, other: Hub, own: Hub) -> None:
         self._other, self._own = other, own
         self.stalls = False
+        self.loses = False
         self.has_offered = asyncio.Event()
 
-    def offered(self, offer: Offer) -> None:
-        self._other.hear_offer(offer)
+    def offered(self, offer: Offer, *, again: bool = False) -> None:
+        if not self.loses:
+            self._other.hear_offer(offer, again=again)
         self.has_offered.set()
 
     def withdrawn(self, offer_id: int, agent: int) -> None:
         self._other.hear_withdrawn(offer_id, agent)
 
     def taken(self, offer_id: int, *, named: bool) -> None:
-        self._other.hear_taken(offer_id, named=named)
+        if not self.loses:
+            self._other.hear_taken(offer_id, named=named)
 
     def answered(self, offer_id: int, agent: int, response: dict[str, Any]) -> None:
-        self._other.hear_answer(offer_id, agent, response)
+        if not self.loses:
+            self._other.hear_answer(offer_id, agent, response)
 
     def opened(self, line: Line) -> None:
         for offer in self._other.hear_opened(line.agent, line.way, line.opened_at):
@@ -360,3 +364,72 @@ async def test_a_late_notice_of_an_older_line_does_not_end_a_newer_one() -> None
         assert not line.taken_over
         hub.hear_opened(1, "poll", line.opened_at + 1)
         assert line.taken_over
+
+
+def look_again(wire: Wire) -> None:
+    """What the process of the caller does every two seconds."""
+    others: Any = wire.here.other_hubs
+    for offer in wire.here.unanswered(0):
+        others.offered(offer, again=True)
+
+
+@pytest.mark.parametrize("way", ["poll", "websocket"])
+async def test_a_lost_offer_a_lost_receipt_and_a_lost_answer_are_heard_at_the_next_look(way: str) -> None:
+    wire = Wire()
+    here: Any = wire.here.other_hubs
+    there: Any = wire.there.other_hubs
+    with ExitStack() as open_lines:
+        line = open_lines.enter_context(wire.there.line(ADA, way, token="t"))
+        here.loses = there.loses = True
+        caller = ask(wire.here)
+        await let_tasks_run()
+        assert wire.there.due(line) == []
+        here.loses = False
+        look_again(wire)
+        [offer] = wire.there.due(line)
+        if way == "poll":
+            # Its line is closed as it takes the message, and it opens no other until it has answered.
+            open_lines.close()
+        [call] = wire.here._calls.values()
+        assert not call.taken.is_set()
+        there.loses = False
+        look_again(wire)
+        assert call.taken.is_set()
+        there.loses = True
+        assert wire.there.answer(ADA, answer_to(offer))
+        await let_tasks_run()
+        assert not caller.done()
+        there.loses = False
+        look_again(wire)
+        assert (await caller)["result"]
+    # Nothing is handed over twice, and nothing is kept of what is over.
+    with wire.there.line(ADA, "poll", token="t") as line:
+        assert wire.there.due(line) == []
+    assert wire.there._elsewhere == {}
+
+
+async def test_a_look_does_not_confirm_a_message_whose_line_is_gone() -> None:
+    wire = Wire()
+    caller = ask(wire.here, limit_s=0.05, confirm=True)
+    await let_tasks_run()
+    with wire.there.line(ADA, "poll", token="t") as line:
+        assert len(wire.there.due(line)) == 1
+    look_again(wire)
+    with pytest.raises(NotAnswered) as caught:
+        await caller
+    assert caught.value.lost
+
+
+async def test_an_agent_keeps_one_answer_to_each_message_at_another_process() -> None:
+    wire = Wire()
+    caller = ask(wire.here)
+    await let_tasks_run()
+    [number] = wire.here.waiting(ADA)
+    there: Any = wire.there.other_hubs
+    there.loses = True
+    first, second = ({"jsonrpc": "2.0", "result": text, "id": number} for text in ("first", "second"))
+    assert wire.there.answer(ADA, first)
+    wire.there.answer(ADA, second)
+    there.loses = False
+    look_again(wire)
+    assert (await caller)["result"] == "first"

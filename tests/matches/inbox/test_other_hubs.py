@@ -5,9 +5,12 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+import pytest
 from channels.layers import get_channel_layer
 
+from matches.inbox import other_hubs
 from matches.inbox.hub import Hub
+from matches.inbox.lines import Terms
 from matches.inbox.other_hubs import GROUP, Others
 from matches.push.notify import PROCESS_ID
 from tests.matches.push.test_notify import LOSES
@@ -78,3 +81,18 @@ async def test_a_process_ends_although_the_layer_loses_a_cancellation(settings: 
     await asyncio.wait({talking}, timeout=5)
     assert talking.cancelled()
     assert await process.said(2) == ["answered", "end"]
+
+
+async def test_a_process_says_again_what_its_callers_wait_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(other_hubs, "LOOK_AGAIN_S", 0.01)
+    process = await Process.begun()
+    hub = process.others._hub
+    hub.other_hubs = process.others
+    caller = asyncio.create_task(hub.ask(7, {"jsonrpc": "2.0", "method": "choose_parity", "id": 1}, Terms(30, 30)))
+    assert await process.said(3) == ["offered"] * 3
+    [number] = hub.waiting(7)
+    assert hub.answer(7, ANSWER | {"id": number})
+    assert (await caller)["id"] == 1
+    assert hub.unanswered(0) == []
+    process.talking.cancel()
+    await asyncio.wait({process.talking})

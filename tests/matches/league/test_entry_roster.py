@@ -17,6 +17,7 @@ from agents_registry.requests.reading import read_request
 from agents_registry.rosters import files as roster_files
 from agents_registry.rosters import roster
 from matches.league import entry, opening
+from matches.models import League
 from tests import factories as make
 from tests import wire
 
@@ -211,7 +212,7 @@ def test_the_personal_code_makes_its_person_the_owner(how: dict[str, Any]) -> No
 def test_one_person_may_bring_several_agents() -> None:
     roster.import_csv(league_id="fall", text=FILE)
     for port in range(8101, 8105):
-        assert enter("Copy", port=port, code="dana-7").agent is not None
+        assert enter(f"Copy {port}", port=port, code="dana-7").agent is not None
     assert RosterEntry.objects.get(code="dana-7").agents.count() == 4
 
 
@@ -372,3 +373,16 @@ def test_the_agents_page_shows_how_it_speaks_and_whose_it_is(desk: Client) -> No
     assert desk.post(path, {"display_name": "Alpha", "owner": noa.pk}).status_code == 302
     agent.refresh_from_db()
     assert agent.owner == noa
+
+
+def test_the_form_of_a_new_roster_offers_one_agent_for_each_person(desk: Client) -> None:
+    assert desk.get(PAGE).context["form"]["agents_per_person"].value() == 1
+    desk.post(PAGE, {"text": FILE, "agents_per_person": "1"})
+    assert League.objects.get(pk="fall").rules.agents_per_person == 1
+    # A league that has a roster keeps what it has.
+    make.open_league("winter")
+    roster.import_csv(league_id="winter", text=FILE)
+    winter = PAGE.replace("fall", "winter")
+    assert desk.get(winter).context["form"]["agents_per_person"].value() is None
+    desk.post(winter, {"text": FILE, "agents_per_person": ""})
+    assert League.objects.get(pk="winter").rules.agents_per_person is None

@@ -208,7 +208,8 @@ def test_starting_a_league_changes_everything_or_nothing() -> None:
     assert refusal(lambda: lifecycle.start_league(league_id="fall", auto_advance=True)) == NO_REFEREE
     Agent.objects.filter(kind="referee").update(trusted=True)
     league = lifecycle.start_league(league_id="fall", auto_advance=True)
-    assert (league.state, league.settings, league.started_at is None) == ("RUNNING", {"auto_advance": True}, False)
+    assert (league.state, league.settings, league.runs_all) == ("RUNNING", {}, True)
+    assert league.started_at is not None
     assert states() == ("RUNNING", ["ANNOUNCING"])
     assert {one.state for one in Agent.objects.filter(kind="player")} == {"ACTIVE"}
 
@@ -226,18 +227,42 @@ def test_the_database_allows_one_active_round() -> None:
         Round.objects.filter(number=2).update(state="RUNNING")
 
 
-def test_run_all_turns_auto_advance_on_in_a_running_round() -> None:
+def test_run_all_lets_the_rounds_follow_a_running_round() -> None:
     made = make.running_league()
     lifecycle.run_all(league_id="fall")
-    assert made.league.rules.auto_advance is True
+    assert (made.league.runs_all, made.league.settings) == (True, {})
     assert states() == ("RUNNING", ["RUNNING", "PENDING", "PENDING"])
     assert made.events()[-1] == "auto_advance_on"
 
 
-def test_run_all_starts_a_league_with_auto_advance() -> None:
+def test_run_all_starts_a_league_whose_rounds_follow_each_other() -> None:
     made = make.league()
     assert lifecycle.run_all(league_id="fall").state == "RUNNING"
-    assert (made.league.rules.auto_advance, states()[1]) == (True, ["ANNOUNCING", "PENDING", "PENDING"])
+    assert (made.league.runs_all, states()[1]) == (True, ["ANNOUNCING", "PENDING", "PENDING"])
+
+
+@pytest.mark.parametrize("by_setting", [False, True])
+def test_the_rounds_stop_following_each_other_when_the_instructor_says_so(*, by_setting: bool) -> None:
+    made = make.league(players=4, announce_wait_s=0, **({"auto_advance": True} if by_setting else {}))
+    lifecycle.run_all(league_id="fall")
+    make.look()
+    lifecycle.run_all(league_id="fall", on=False)
+    make.finish_round(made)
+    make.look()
+    assert states() == ("RUNNING", ["COMPLETED", "PENDING", "PENDING"])
+    assert made.events().count("auto_advance_off") == 1
+    lifecycle.run_all(league_id="fall")
+    assert states() == ("RUNNING", ["COMPLETED", "ANNOUNCING", "PENDING"])
+
+
+def test_a_start_of_one_round_leaves_how_the_rounds_follow_each_other() -> None:
+    made = make.league(players=4)
+    lifecycle.run_all(league_id="fall")
+    lifecycle.pause(league_id="fall")
+    lifecycle.resume(league_id="fall")
+    assert made.league.runs_all is True
+    refusal(lambda: lifecycle.start_league(league_id="fall", auto_advance=False))
+    assert made.league.runs_all is True
 
 
 # Pause and stop -----------------------------------------------------------------------------------

@@ -20,13 +20,15 @@ from django.utils import timezone
 
 from agents_registry.models import Agent, Kind
 from agents_registry.registering import credentials, places, registration
-from matches.league import endings, freeze, lifecycle, losses, opening, progress, results, sealing
+from agents_registry.requests.reading import read_request
+from agents_registry.rosters import roster
+from matches.league import endings, entry, freeze, lifecycle, losses, opening, progress, results, sealing
 from matches.league.corrections import applying
-from matches.league.corrections.applying import HasChanged
-from matches.league.errors import ActionRefused
+from matches.league.errors import ActionRefused, HasChanged
 from matches.models import Broadcast, Correction, Delivery, League, Match
 from matches.view import sight, summaries
 from tests import factories as make
+from tests import wire
 from tests.matches.correcting import make_correction
 from tests.matches.league.test_sealing import seal_of
 from tests.matches.races import (
@@ -175,10 +177,31 @@ def test_a_league_opens_while_a_player_comes_to_the_lobby(monkeypatch: pytest.Mo
 def test_an_agent_is_trusted_while_it_registers_again(monkeypatch: pytest.MonkeyPatch, other: Other) -> None:
     judge = make.referee("Student", trusted=False)
     tick = partial(registration.trust, agent_ids=[judge.agent.pk], trusted=True)
-    call_before(monkeypatch, registration, "_describe", lambda: other.run(tick))
+    call_before(monkeypatch, registration, "_settle_at", lambda: other.run(tick))
     make.referee("Student", trusted=False)
     assert not isinstance(other.wait(), Exception)
     assert judge.fresh().trusted is True
+
+
+@pytest.mark.parametrize("state", ["REGISTRATION", "RUNNING"])
+def test_one_code_registers_two_agents_at_once(monkeypatch: pytest.MonkeyPatch, other: Other, state: str) -> None:
+    make.open_league("fall", agents_per_person=1, registration_code="for-all")
+    if state == "RUNNING":
+        # They came before the roster, and the personal code makes them Ada's. A running league itself is not locked.
+        for port in (8101, 8102):
+            make.player(f"Ada {port}", "fall", port=port, code="for-all")
+        League.objects.update(state=state)
+    roster.import_csv(league_id="fall", text="name,email,code\nAda,ada@example.org,ada-7\n")
+
+    def enter(port: int) -> entry.Entry:
+        params = wire.player_request(f"Ada {port}", port=port, code="ada-7")
+        request = read_request(params, kind=Kind.PLAYER, caller="127.0.0.1")
+        return entry.register_player(request=request, named="fall")
+
+    call_before(monkeypatch, registration, "_settle_at", lambda: other.run(lambda: enter(8102)))
+    first, second = enter(8101), other.wait()
+    assert {first.reason is None, second.reason is None} == {True, False}
+    assert Agent.objects.filter(owner__isnull=False).count() == 1
 
 
 @pytest.mark.parametrize("verb", [lifecycle.stop, lifecycle.pause])
@@ -365,3 +388,29 @@ def test_a_player_registers_while_the_schedule_is_made(monkeypatch: pytest.Monke
     assert {row.player_id for row in sight.everything(made.league).standings} == {
         one for pair in scheduled for one in pair
     }
+
+
+def test_the_next_round_starts_by_itself_while_all_rounds_are_to_run(
+    monkeypatch: pytest.MonkeyPatch, other: Other
+) -> None:
+    """Both lock the round before the league, or the click would end in a deadlock."""
+    made = make.running_league()
+    make.finish_round(made)
+    click = partial(lifecycle.start_league, league_id="fall", auto_advance=True)
+    call_before(monkeypatch, lifecycle, "_assign_referees", lambda: other.run(click))
+    lifecycle.start_round(league_id="fall", by_itself=True)
+    assert isinstance(other.wait(), ActionRefused)
+    assert (made.league.advances, made.events().count("round_started")) == (None, 2)
+
+
+def test_a_league_is_stopped_while_its_next_round_starts(monkeypatch: pytest.MonkeyPatch, other: Other) -> None:
+    made = make.running_league()
+    make.finish_round(made)
+    start = partial(lifecycle.start_round, league_id="fall", by_itself=True)
+    call_after(monkeypatch, lifecycle, "give_up_matches", lambda: other.run(start))
+    first = result_or_refusal(lambda: lifecycle.stop(league_id="fall"))
+    other.wait()
+    refused = isinstance(first, ActionRefused)
+    assert refused is (connection.vendor == "postgresql")
+    started = ("RUNNING", "READY", "ANNOUNCING") if refused else ("STOPPED", "PENDING", "PENDING")
+    assert (made.league.state, made.states()["R2M1"], made.league.rounds.get(number=2).state) == started

@@ -40,6 +40,16 @@ def test_the_lease_is_the_leagues_or_the_longest_match_for_a_referee_without_hea
     assert play.lease_s_of(made.match("R1M1"), made.referees[0].agent) == 130 + 130 + 2 * 5 + 10
 
 
+@pytest.mark.parametrize("again", ["ASSIGNED", "COLLECTING_CHOICES", "HANDED_BACK"])
+def test_what_a_report_says_of_a_match_that_it_has_handed_back_is_answered_with_lost(again: str) -> None:
+    made = make.running_league(players=2)
+    match = made.match("R1M1")
+    items = [make.progress_of(match, state=state) for state in ("HANDED_BACK", again)]
+    answers = progress.progress(referee=made.referees[0].agent, items=items)
+    assert [answer["status"] for answer in answers] == ["ok", "lost"]
+    assert made.match("R1M1").state == MatchState.READY
+
+
 def test_a_game_of_many_turns_has_its_own_longest_match() -> None:
     made = make.running_league(players=2)
     referee = made.referees[0].agent
@@ -227,18 +237,30 @@ def test_hold_s_does_not_cancel_a_match_that_was_just_released(monkeypatch: pyte
     assert made.match("R1M1").status == ""
 
 
-def test_an_undeliverable_start_suspends_the_referee_without_counting() -> None:
+@pytest.mark.parametrize("counts", [False, True])
+def test_an_undeliverable_start_suspends_the_referee(counts: bool) -> None:
     made = make.running_league(players=2, referees=2)
     match, judge = made.match("R1M1"), made.referee_of("R1M1")
-    losses.undeliverable(losses.UntakenStart(match.pk, 1, match.lease_until, "no connection"))
+    losses.undeliverable(losses.UntakenStart(match.pk, 1, match.lease_until, "no connection", counts))
     again = made.match("R1M1")
-    assert (again.state, again.lost_attempts) == ("READY", 0)
+    assert (again.state, again.lost_attempts) == ("READY", int(counts))
     assert (judge.fresh().state, judge.fresh().problem) == ("SUSPENDED", "no connection")
     make.look()
     assert made.referee_of("R1M1") != judge
     late = losses.UntakenStart(match.pk, 1, made.match("R1M1").lease_until, "no connection, told late")
     losses.undeliverable(late)
     assert made.match("R1M1").state == "ASSIGNED"
+
+
+def test_a_match_whose_starts_reach_no_referee_is_held_after_three_of_them() -> None:
+    """The referee is alive, and its heartbeats bring it back each time; it only listens elsewhere."""
+    made = make.running_league(players=2, referees=1)
+    for attempt in range(1, play.MAX_LOST_ATTEMPTS + 1):
+        match = made.match("R1M1")
+        losses.undeliverable(losses.UntakenStart(match.pk, attempt, match.lease_until, "no connection", counts=True))
+        registration.heard_from_referee(agent_id=made.referees[0].agent.pk)
+        make.look()
+    assert (made.match("R1M1").state, made.match("R1M1").attempt) == ("HELD", 3)
 
 
 def test_an_untaken_start_is_ignored_after_the_start_was_sent_again() -> None:

@@ -46,13 +46,13 @@ def test_a_look_writes_a_piece_and_after_the_last_piece_the_league_is_scheduled(
     begin_schedule()
     seen = [state()]
     while state()[0] == LeagueState.REGISTRATION:
-        assert due.look(busy_agents=[], draining=False).more
+        assert due.look(busy_agents=[], draining=False).pieces
         seen.append(state())
     assert seen == [
-        *(("REGISTRATION", matches) for matches in (4, 12, 20, 28)),
+        *(("REGISTRATION", matches) for matches in (4, 12, 20, 28, 36)),
         ("SCHEDULED", 36),
     ]
-    assert due.look(busy_agents=[], draining=False).more is False
+    assert due.look(busy_agents=[], draining=False).pieces is False
     codes = [f"P{number:02}" for number in range(1, PLAYERS + 1)]
     plan = [planned_round(PLAYERS, number) for number in range(1, rounds_of(PLAYERS) + 1)]
     assert pairs() == [(pair.match_id, codes[pair.a], codes[pair.b]) for one in plan for pair in one.pairings]
@@ -115,12 +115,12 @@ def test_a_start_begins_the_round_when_the_schedule_is_made() -> None:
     make.league(players=PLAYERS)
     league = lifecycle.start_league(league_id="fall", auto_advance=True)
     assert (league.state, league.starts_at is not None) == ("REGISTRATION", True)
-    for _ in range(4):
+    for _ in range(5):
         make.look()
     assert state() == ("SCHEDULED", 36)
     make.look()
     league = League.objects.get(pk="fall")
-    assert (league.state, league.starts_at, league.rules.auto_advance) == ("RUNNING", None, True)
+    assert (league.state, league.starts_at, league.runs_all) == ("RUNNING", None, True)
     assert Round.objects.get(league=league, number=1).state != "PENDING"
 
 
@@ -135,7 +135,8 @@ def test_a_refused_start_does_not_close_registration() -> None:
 def test_deleting_a_match_of_an_unfinished_schedule_reopens_registration() -> None:
     begin_schedule()
     Match.objects.filter(match_id="R1M2").delete()
-    make.look()
+    for _ in range(2):
+        make.look()
     assert state() == ("REGISTRATION", 0)
     opening.close_registration(league_id="fall")
     assert state() == ("REGISTRATION", 4)

@@ -37,7 +37,7 @@ def test_a_planned_start_is_carried_out_once_when_it_is_due(all_rounds: bool) ->
     assert planned.begin_due(SIX - timedelta(seconds=1)) == 0
     assert planned.begin_due(SIX) == 1
     assert row() == (None, False, "RUNNING")
-    assert made.league.rules.auto_advance is all_rounds
+    assert made.league.runs_all is all_rounds
     assert planned.begin_due(SIX) == 0
     assert made.events().count("round_started") == 1
 

@@ -122,6 +122,16 @@ def test_only_the_announced_referee_may_report_before_its_start() -> None:
     assert league.states() == {"R1M1": "READY"}
 
 
+def test_a_report_of_an_attempt_to_come_takes_no_match() -> None:
+    """It would hold both players for as long as a match may take, beyond the referee's room, and while paused."""
+    league = league_with_announced_round()
+    match = league.match("R1M1")
+    fields = make.result_fields(match, "P01", attempt=2)
+    about = {"league_id": "fall", "match_id": "R1M1", "attempt": 2}
+    answer = reporting.report(referee=league.referees[0].fresh(), **about, params=fields, transcript=[])
+    assert (answer["status"], league.states()) == ("IGNORED", {"R1M1": "READY"})
+
+
 def test_a_referee_cannot_report_an_attempt_that_it_has_lost() -> None:
     league = league_with_announced_round()
     deliver_and_open()
@@ -146,11 +156,14 @@ def test_a_report_may_name_draw_as_the_winner_and_use_the_fields_of_game_over() 
     )
 
 
-def test_how_players_speak_is_learned_from_a_report() -> None:
-    league = league_with_announced_round()
+@pytest.mark.parametrize("believed", [True, False])
+def test_how_players_speak_is_learned_from_a_report_of_a_referee_of_the_site(believed: bool) -> None:
+    league = make.running_league(players=2)
+    Agent.objects.filter(kind="referee").update(site_key=believed)
     ways = {"P01": {"GAME_INVITATION": "handle_message"}, "P02": {"GAME_INVITATION": "sung"}, "P09": {}}
-    report_without_attempt(league.match("R1M1"), league.referees[0], "P01", spoken=ways)
-    assert [one.fresh().spoken for one in league.players] == [{"GAME_INVITATION": "handle_message"}, {}]
+    make.report(league.match("R1M1"), "P01", spoken=ways)
+    known = {"GAME_INVITATION": "handle_message"} if believed else {}
+    assert [one.fresh().spoken for one in league.players] == [known, {}]
 
 
 def test_the_match_of_a_report_that_names_no_league_is_found(client: Client) -> None:

@@ -204,7 +204,17 @@ UNKNOWN = {
 def test_faults_from_students_referees_are_kept_as_far_as_they_are_usable(
     faults: Any, expected: list[dict[str, Any]]
 ) -> None:
-    assert read_verdict({"faults": faults} | result(A), PLAYERS).faults == expected
+    lost_by_both = {"faults": faults, "status": "CANCELLED"} | result(None)
+    assert read_verdict(lost_by_both, PLAYERS).faults == expected
+
+
+@pytest.mark.parametrize(
+    ("status", "winner", "blamed"), [("WIN", A, [B]), ("DRAW", None, []), ("TECHNICAL_LOSS", B, [A])]
+)
+def test_faults_of_whoever_wins_or_draws_are_dropped(status: str, winner: str | None, blamed: list[str]) -> None:
+    faults = [{"player_id": player, "error_code": "E001"} for player in PLAYERS]
+    verdict = read_verdict({"faults": faults, "status": status} | result(winner), PLAYERS)
+    assert [fault["player_id"] for fault in verdict.faults] == blamed
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from datetime import timedelta
 from itertools import product
 from typing import Any
@@ -13,7 +14,6 @@ from django.test import Client
 from django.utils import timezone
 
 from agents_registry.models import Agent, Kind
-from agents_registry.registering import registration
 from agents_registry.requests.reading import read_request
 from league_sdk.ledger.verify import verify
 from league_sdk.protocol.errors import RefereeNotRegistered
@@ -206,26 +206,27 @@ def test_a_referee_without_the_sites_key_does_not_seal() -> None:
     assert made.match("R1M1").seal is None
 
 
-def test_a_students_referee_of_the_same_id_is_not_the_one_that_sealed() -> None:
-    """A referee of one league may have the same id, REF01, as a referee of the site."""
+@pytest.mark.parametrize("site_key", [False, True])
+def test_a_referee_that_got_the_id_of_a_deleted_one_is_not_the_one_that_sealed(site_key: bool) -> None:
     made = sealed(referees=1)
     match = made.match("R1M1")
-    for trusted in (False, True):
-        stranger = make.referee("Stranger", port=8009, trusted=False, own_league="fall")
-        registration.trust(agent_ids=[stranger.agent.pk], trusted=trusted)
-        assert (stranger.agent.code, match.seal["referee_id"]) == ("REF01", "REF01")
-        forged = [make.entry(1)]
-        for winner in ("P01", "P02"):
-            fields = make.result_fields(match, winner) | {"proofs": {"P01": "a" * 64}}
-            with pytest.raises(RefereeNotRegistered):
-                reporting.report(
-                    referee=stranger.fresh(),
-                    league_id="fall",
-                    match_id="R1M1",
-                    attempt=match.attempt,
-                    params=fields,
-                    transcript=forged,
-                )
+    made.referees[0].agent.delete()
+    stranger = make.referee("Stranger", port=8009, trusted=False)
+    Agent.objects.filter(pk=stranger.agent.pk).update(site_key=site_key, trusted=True)
+    assert (stranger.agent.code, match.seal["referee_id"]) == ("REF01", "REF01")
+    for winner in ("P01", "P02"):
+        fields = make.result_fields(match, winner) | {"proofs": {"P01": "a" * 64}}
+        # One of the site's is told that the attempt was lost; others are not even told that there is a seal.
+        with nullcontext() if site_key else pytest.raises(RefereeNotRegistered):
+            answer = reporting.report(
+                referee=stranger.fresh(),
+                league_id="fall",
+                match_id="R1M1",
+                attempt=match.attempt,
+                params=fields,
+                transcript=[make.entry(1)],
+            )
+            assert answer["status"] == "IGNORED"
     after = made.match("R1M1")
     assert (after.state, after.seal, after.messages.count()) == ("DRAWING_NUMBER", match.seal, 0)
 

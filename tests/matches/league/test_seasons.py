@@ -8,7 +8,7 @@ from django.contrib.auth.models import Permission, User
 from agents_registry.models import Agent, RosterEntry
 from matches.desk import acting
 from matches.desk.actions import ACTIONS
-from matches.league import lifecycle, opening, seasons, staffing
+from matches.league import lifecycle, opening, removing, seasons, staffing
 from matches.league.errors import ActionRefused, Invalid, NotFound
 from matches.models import AuditEntry, Event, League, Match, Message, Role
 from tests import factories as make
@@ -66,6 +66,17 @@ def test_a_clone_has_game_settings_and_people_and_nothing_that_was_played() -> N
     assert list(clone.events.values_list("kind", flat=True)) == ["league_created"]
 
 
+def test_a_clone_keeps_auto_advance_that_was_chosen_and_not_that_all_rounds_were_run() -> None:
+    make.running_league(players=4)
+    lifecycle.run_all(league_id="fall")
+    assert League.objects.get(pk="fall").runs_all is True
+    clicked = seasons.clone(league_id="fall", wanted_id="spring")
+    assert (clicked.runs_all, clicked.settings) == (False, {})
+    make.open_league("winter", auto_advance=True)
+    chosen = seasons.clone(league_id="winter", wanted_id="summer")
+    assert (chosen.runs_all, chosen.settings) == (True, {"auto_advance": True})
+
+
 def test_a_clone_has_the_same_codes_only_if_asked_for_and_settings_and_roster_can_be_left_out() -> None:
     made = rich.over()
     League.objects.filter(pk=made.league_id).update(settings={"win_points": 5, "registration_code": "of-the-class"})
@@ -107,6 +118,8 @@ def test_a_deleted_league_is_gone_with_everything_and_the_log_of_who_did_what_st
     with pytest.raises(Invalid, match=f"Type the id of the league, {made.league_id}, to delete it"):
         acting.carry_out(delete, by=None, league_id=made.league_id, typed="other")
     acting.carry_out(delete, by=None, league_id=made.league_id, typed=f" {made.league_id} ")
+    while removing.remove_pieces():
+        continue
     assert list(League.objects.values_list("pk", flat=True)) == ["other"]
     assert not Match.objects.exists()
     assert not Message.objects.exists()

@@ -102,6 +102,18 @@ def test_the_metrics_say_that_the_database_cannot_be_reached(client: Client, api
     assert "league_http_requests" in metrics_text
 
 
+def test_the_metrics_say_whether_redis_answers(
+    client: Client, api_key: str, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.LEAGUE_LIMITS_REDIS_URL = None
+    assert "league_redis_reachable" not in read(client, api_key)
+    # Nobody listens at port 1.
+    settings.LEAGUE_LIMITS_REDIS_URL = "redis://127.0.0.1:1/0"
+    assert "league_redis_reachable 0.0" in read(client, api_key)
+    monkeypatch.setattr("redis.Redis.ping", lambda _: True)
+    assert "league_redis_reachable 1.0" in read(client, api_key)
+
+
 def test_calls_are_counted_by_what_they_were_answered_with(client: Client) -> None:
     made = make.running_league(players=2)
     before = metric_value("league_agent_calls_total", message_type="LEAGUE_QUERY", outcome="ok")
@@ -112,6 +124,16 @@ def test_calls_are_counted_by_what_they_were_answered_with(client: Client) -> No
     assert metric_value("league_agent_calls_total", message_type="LEAGUE_QUERY", outcome="ok") == before + 1
     assert metric_value("league_agent_calls_total", message_type="LEAGUE_QUERY", outcome="E012") == refused + 1
     assert metric_value("league_agent_call_seconds_count", message_type="LEAGUE_QUERY") >= 2
+
+
+def test_a_result_is_counted_once_it_is_on_record(django_capture_on_commit_callbacks: Any) -> None:
+    made = make.running_league(players=2)
+    make.look()
+    before = metric_value("league_results_total", status="WIN")
+    with django_capture_on_commit_callbacks(execute=True):
+        make.finish_round(made)
+        assert metric_value("league_results_total", status="WIN") == before
+    assert metric_value("league_results_total", status="WIN") == before + 1
 
 
 @pytest.mark.django_db(transaction=True)

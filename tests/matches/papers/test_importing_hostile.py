@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from matches.conducting import due
-from matches.league.corrections import applying
+from matches.league.errors import ActionRefused
 from matches.models import League, Match
 from matches.papers.files import Limits, NotALeague, read_document
 from tests import factories as make
@@ -115,5 +115,5 @@ def test_an_export_during_a_round_contains_no_seed_and_no_sealed_verdict(people:
         "PENDING"
     }
     assert make.look() == due.Plan()
-    with pytest.raises(applying.ActionRefused):
+    with pytest.raises(ActionRefused):
         make_correction("replay", match_id="R1M1", reason="to go on here")

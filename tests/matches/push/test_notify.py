@@ -23,3 +23,27 @@ async def test_a_listener_ends_although_the_layer_loses_its_cancellation(setting
     layer.goes_on.set()
     await asyncio.wait({listening}, timeout=5)
     assert listening.cancelled()
+
+
+async def test_a_message_that_a_listener_fails_at_costs_no_other_one() -> None:
+    heard, done = list[Any](), asyncio.Event()
+
+    def hear(message: dict[str, Any]) -> None:
+        heard.append(message["n"])
+        if message["n"] == 2:
+            done.set()
+        if message["n"] == 1:
+            raise TypeError("unhashable type: 'list'")
+
+    layer: Any = get_channel_layer()
+    listening = asyncio.create_task(notify.listen(hear, "group"))
+    for _ in range(10):
+        await asyncio.sleep(0)
+    assert "group" in layer.groups
+    for number in (1, 2):
+        await layer.group_send("group", {"type": "x", "n": number})
+    await asyncio.wait_for(done.wait(), 5)
+    assert heard == [1, 2]
+    assert len(layer.groups["group"]) == 1
+    listening.cancel()
+    await asyncio.gather(listening, return_exceptions=True)

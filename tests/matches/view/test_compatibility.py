@@ -11,7 +11,8 @@ from agents_registry.models import Agent
 from league_sdk.dialects import shapes
 from matches.models import Broadcast, Delivery, DeliveryState
 from matches.view import compatibility
-from matches.view.compatibility import MESSAGES, Cell, How, KeptMost, Most, Share, most
+from matches.view.compatibility import KEPT_S, MESSAGES, Cell, How, Most, Share, most
+from matches.view.kept import Kept
 from tests import factories as make
 
 INVITED, CHOOSE, OVER, ROUND = "GAME_INVITATION", "CHOOSE_PARITY_CALL", "GAME_OVER", "ROUND_ANNOUNCEMENT"
@@ -139,15 +140,15 @@ def test_one_more_agent_changes_no_share_that_is_far_from_the_next_ten_per_cent(
 
 
 @pytest.mark.django_db
-def test_the_shares_are_computed_at_most_once_a_minute() -> None:
+def test_the_shares_are_computed_at_most_once_a_minute(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [0.0]
-    shares = KeptMost(lambda: now[0])
+    monkeypatch.setattr(compatibility, "kept_most", Kept(1, lambda: now[0], min_s=KEPT_S))
     make.open_league()
     make.insert_players("fall", 6)
     query_counts: list[int] = []
     for seconds, expected in ((0, 0), (1, 0), (61, 1)):
         now[0] = float(seconds)
         with make.counting_queries(query_counts):
-            assert len(shares.rows()) == expected
+            assert len(compatibility.site_most()) == expected
         Agent.objects.update(spoken={INVITED: "canonical"})
     assert [count for count in query_counts if count] == [query_counts[0], query_counts[2]]

@@ -171,7 +171,7 @@ def test_problems_and_reports_do_not_quote_answers_to_the_public(client: Client)
     )
     refused = f"start_match was refused: {{'key': '{SECRET}'}}"
     match.refresh_from_db()
-    lost = losses.UntakenStart(match.pk, match.attempt, match.lease_until, refused, refused=True)
+    lost = losses.UntakenStart(match.pk, match.attempt, match.lease_until, refused, counts=True)
     losses.undeliverable(lost)
     assert Event.objects.get(kind="attempt_lost").data["why"] == {
         "code": "REFUSED",

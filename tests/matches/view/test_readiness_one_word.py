@@ -44,8 +44,8 @@ def test_every_page_has_the_same_word(client: Client, how: dict[str, Any], limit
     assert f"{label[:1].upper()}{label[1:]}: " in client.get(f"/check/{check.pk}").content.decode()
     assert f'data-ready="{word}"' in client.get("/leagues/fall/").content.decode()
     assert mine.verdict(made.league, agent, known).headline.lower() == label
-    [row, _other] = overview.context(made.league)["desk"]["players"].rows
-    assert row.ready.label == label
+    [row, _other] = overview.context(made.league)["desk"]["players"]["rows"]
+    assert row["ready"].label == label
 
 
 @pytest.mark.parametrize(("how", "limit_s", "word"), CASES)

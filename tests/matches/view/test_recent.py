@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from matches.view.recent import Recent
+from matches.view.recent import ALWAYS_KEPT, Recent
 
 
 def filled(max_size: int = 2) -> Recent[str, int]:
@@ -43,3 +43,21 @@ def test_a_cleared_dict_can_be_filled_again() -> None:
     recent.clear()
     recent["c"] = 3
     assert list(recent.items()) == [("c", 3)]
+
+
+def test_an_entry_is_forgotten_whether_it_is_there_or_not() -> None:
+    recent = filled()
+    recent.forget("a")
+    recent.forget("a")
+    assert list(recent.items()) == [("b", 2)]
+
+
+def test_large_entries_make_room_and_the_last_ones_stay_whatever_their_size() -> None:
+    recent: Recent[int, str] = Recent(100, len)
+    for number in range(20):
+        recent[number] = "x" * 6
+    # 16 of 6 are within 100.
+    assert list(recent) == list(range(4, 20))
+    recent[20] = "x" * 90
+    assert list(recent) == list(range(11, 21))
+    assert len(recent) == ALWAYS_KEPT

@@ -257,7 +257,7 @@ def test_each_action_needs_the_expected_permission() -> None:
             verbs_by_permission.setdefault(str(one.needs), set()).add(f"{one.subject.name} {one.name}")
     assert verbs_by_permission == {
         "rerun": {"do check_all", "do check", "match release", "agent ask"},
-        "run": {f"do {name}" for name in ("close", "start", "run_all", "pause", "resume", "stop")}
+        "run": {f"do {name}" for name in ("close", "start", "run_all", "run_one_by_one", "pause", "resume", "stop")}
         | {f"plan {name}" for name in ("start", "call-off", "forget")}
         | {f"freeze {name}" for name in ("plan", "call-off", "unveil", "lift")}
         | {f"screen {name}" for name in ("previous", "next", "hold", "release", "feature", "automatic")}
@@ -271,6 +271,7 @@ def test_each_action_needs_the_expected_permission() -> None:
             "agent revoke_tokens",
             "name let-in",
             "name put-aside",
+            "crowd let-in",
             "gateway mark",
         }
         | {"gateway take-back", "person take", "roster_entries remove"},

@@ -18,9 +18,9 @@ from tests.matches.correcting import make_correction
 @pytest.fixture
 def empty_cache() -> Iterator[None]:
     """Empty the cache of stories, which is used only outside of transactions, before and after the test."""
-    telling.forget_all()
+    telling._cached.clear()
     yield
-    telling.forget_all()
+    telling._cached.clear()
 
 
 def stories(*, staff: bool = False) -> list[Story]:
@@ -54,7 +54,7 @@ def test_stories_continued_round_by_round_equal_those_told_all_at_once() -> None
     seen = [stories()]
     play(made, "P04", "P02")
     seen.append(stories())
-    telling.forget_all()
+    telling._cached.clear()
     assert seen[-1] == stories()
     assert len(seen[-1]) > len(seen[0])
     assert telling.tell_all(sight.public(made.league)).stories == sorted(seen[-1], key=lambda story: story.seq)

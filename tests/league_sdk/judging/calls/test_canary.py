@@ -8,6 +8,7 @@ import socket
 import time
 from collections.abc import AsyncIterator
 from dataclasses import replace
+from functools import partial
 
 import pytest
 import pytest_asyncio
@@ -16,6 +17,7 @@ from league_sdk.asking.call_result import CallResult
 from league_sdk.asking.clock import Clock
 from league_sdk.judging.calls.canary import CALL_INTERVAL_S, MIN_LATENESS_S, Canary, Echo, allowed_s
 from league_sdk.judging.match.side import MAX_EXCUSED_TRIES
+from league_sdk.protocol import agents_time
 from league_sdk.protocol.faults import Cause
 from league_sdk.transport.client import NotReached
 from tests.bots.hostile.base import MOVE, Behaviour, Call, Talk, message, result
@@ -125,6 +127,41 @@ async def test_a_canary_blames_us_for_a_pause_of_two_seconds(
     await stage.advance_to(140.0)
     assert canary.late_s(100.0, 140.0) == pytest.approx(2.0, abs=0.05)
     assert (canary.late_beyond_allowed_s(begin, limit_s) > 0) is blamed
+
+
+async def test_time_spent_on_what_agents_send_is_no_delay(stage: Stage) -> None:
+    """Otherwise agents that answer at length would never lose by silence."""
+    spent_s = 0.0
+    canary = Canary(stage, stage.call, lambda: spent_s)  # type: ignore[arg-type]
+    canary.start()
+    await stage.advance_to(110.0)
+    spent_s = 1.97
+    await stage.pause_until(112.04)
+    await stage.advance_to(120.0)
+    assert canary.late_s(100.0, 120.0) == 0.0
+    # Of a longer pause the rest is ours.
+    spent_s += 1.0
+    await stage.pause_until(123.04)
+    await stage.advance_to(140.0)
+    assert canary.late_s(100.0, 140.0) == pytest.approx(2.0, abs=0.1)
+    await canary.aclose()
+
+
+def test_while_this_process_stands_still_no_agents_time_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """If this process is stopped in the middle of reading an answer, that is a delay of ours."""
+    clock = {"monotonic": 5.0, "thread_time": 1.0}
+    for name in clock:
+        monkeypatch.setattr(agents_time.time, name, partial(clock.__getitem__, name))
+    counted = agents_time.AgentsTime()
+
+    @counted
+    def read() -> None:
+        clock["monotonic"] += 3.0
+        clock["thread_time"] += 0.25
+
+    read()
+    read()
+    assert counted.total_s == 0.5
 
 
 async def test_a_late_answer_of_our_own_server_blames_us(stage: Stage, canary: Canary) -> None:

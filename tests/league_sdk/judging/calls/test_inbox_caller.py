@@ -69,3 +69,22 @@ async def test_a_league_that_is_away_is_asked_until_the_time_is_over(reply: Repl
     assert isinstance(error, NotReached)
     assert error.cause is Cause.LEAGUE
     assert delivered > 1
+
+
+@pytest.mark.parametrize(
+    ("cause", "waits"), [(Cause.REFEREE, False), (Cause.CONNECT, True)], ids=["no-socket-here", "refused-there"]
+)
+async def test_a_machine_that_can_call_nobody_does_not_wait_for_the_league(cause: Cause, waits: bool) -> None:
+    """Its match is to be handed back at once; a player that refuses a call may be dialling a league that restarts."""
+    league, clock = League(Reply(502, None, "", 0.1)), Clock()
+    caller = PlayerInboxCaller("http://league:8000/mcp", cast("Client", league), clock, lambda: "tok")
+
+    async def directly(*, limit_s: float) -> Reply:
+        raise NotReached("not called", connected=False, cause=cause)
+
+    seat = replace(P01, inbox_key="1.1.7.sig")
+    began = clock.monotonic()
+    with pytest.raises(NotReached, match="not called"):
+        await caller.post(seat, CALL, limit_s=5.0, directly=directly, headers={})
+    assert (clock.monotonic() - began >= 4.0) is waits
+    assert (league.delivered > 1) is waits

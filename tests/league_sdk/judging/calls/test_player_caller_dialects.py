@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from league_sdk.asking.hunting import CALLED_BACK
+from league_sdk.dialects.kept import CALLED_BACK
 from league_sdk.judging.calls.player_caller import PlayerCaller
 from league_sdk.judging.match.brief import Seat
 from league_sdk.protocol.league_settings import LeagueSettings

@@ -17,6 +17,7 @@ from league_sdk.judging.door.budgets import (
     Budgets,
 )
 from league_sdk.protocol import tokens
+from league_sdk.protocol.errors import TooOften
 from tests.clock import Clock
 
 HERE, THERE = "192.0.2.1", "198.51.100.7"
@@ -140,27 +141,27 @@ def test_the_number_of_pending_requests_is_limited(budgets: Budgets) -> None:
         held: list[Any] = []
         while True:
             one = budgets.pending_request(caller, HERE)
-            within = one.__enter__()
-            held.append(one)
-            if not within:
+            try:
+                one.__enter__()
+            except TooOften:
                 break
+            held.append(one)
         for one in held:
             one.__exit__(None, None, None)
-        return len(held) - 1
+        return len(held)
 
     # Requests that have ended leave room for others.
     assert [max_pending(caller) for caller in (STRANGER, SEAT_SECRET, STRANGER)] == [32, 4, 32]
 
 
 def test_the_bytes_that_wait_for_judging_are_limited(budgets: Budgets) -> None:
-    with (
-        budgets.pending_body(STRANGER, MAX_PENDING_BYTES) as first,
-        budgets.pending_body(SEAT_SECRET, 1) as second,
-        budgets.pending_body(LEAGUE, 65_536) as third,
-    ):
-        assert (first, second, third) == (True, False, True)
-    with budgets.pending_body(SEAT_SECRET, 1) as again:
-        assert again
+    with budgets.pending_body(STRANGER, MAX_PENDING_BYTES):
+        with pytest.raises(TooOften), budgets.pending_body(SEAT_SECRET, 1):
+            raise AssertionError("there is no room")
+        with budgets.pending_body(LEAGUE, 65_536):
+            assert budgets.turned_away == {"seat": 1}
+    with budgets.pending_body(SEAT_SECRET, 1):
+        assert budgets.turned_away == {"seat": 1}
 
 
 def test_the_number_of_addresses_with_a_budget_is_limited(clock: Clock) -> None:

@@ -72,20 +72,23 @@ class Host:
             assert answer["result"]["resultType"] == "complete"
         else:
             body = handshake_body("tools/call", name=name, arguments=arguments)
-            status, answer = await self.post(body, **await self.session() | bearer)
+            status, answer = await self.post(body, **await self.session(**bearer) | bearer)
             assert "resultType" not in answer["result"]
         assert (status, answer["id"]) == (200, 7)
         result: dict[str, Any] = answer["result"]
         assert_fits(SCHEMAS[name], result["structuredContent"], refusal=result.get("isError", False), strict=True)
         return result
 
-    async def session(self) -> dict[str, str]:
+    async def session(self, **bearer: str) -> dict[str, str]:
         """A session of the handshake era: the headers of its requests."""
         body = handshake_body("initialize", protocolVersion="2025-11-25", capabilities={}, clientInfo={"name": "t"})
-        async with self.send(body) as reply:
+        async with self.send(body, **bearer) as reply:
             assert (await reply.json())["result"]["serverInfo"]["name"] == "league-referee"
             named = {"mcp_session_id": reply.headers["Mcp-Session-Id"], "mcp_protocol_version": "2025-11-25"}
-        assert await self.post({"jsonrpc": "2.0", "method": "notifications/initialized"}, **named) == (202, None)
+        assert await self.post({"jsonrpc": "2.0", "method": "notifications/initialized"}, **named, **bearer) == (
+            202,
+            None,
+        )
         return named
 
     def streams(self, **options: str) -> Any:

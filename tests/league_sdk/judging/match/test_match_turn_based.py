@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from league_sdk.asking.call_result import CallResult
+from league_sdk.protocol.errors import NotJson
 from league_sdk.rules.connect_four import ConnectFour
 from league_sdk.rules.even_odd_numbers import EvenOddNumbers
 from league_sdk.rules.game import Game
@@ -199,3 +200,59 @@ async def test_hidden_numbers_are_asked_for_in_parallel_and_hidden_until_the_dra
         assert [entry for entry in one["entries"] if entry["message_type"] == "GAME_MOVE_RESPONSE"] == []
     assert scripted.published[-1]["view"] == parities | {"choices": {A: 3, B: 5}, "drawn_number": 7, "sum": 15}
     assert [step["state"] for step in scripted.log.steps][-1] == "DRAWING_NUMBER"
+
+
+# -- a game of others that breaks its contract ------------------------------------------------------------
+
+
+class Boasting(TicTacToe):
+    """Shows, and says at the end, what it is made with."""
+
+    def __init__(self, view: Any = None, details: Any = None) -> None:
+        self.shown, self.details = view, details
+
+    def view(self, state: Any, viewer: str | None) -> Any:
+        return super().view(state, viewer) if self.shown is None else {"board": self.shown}
+
+    def unfinished(self, state: Any) -> Any:
+        return super().unfinished(state) if self.details is None else {"choices": self.details}
+
+
+class Endless(TicTacToe):
+    """Nobody is to move, and nothing is decided."""
+
+    def to_move(self, state: Any) -> tuple[str, ...]:
+        return ()
+
+    def draw(self, state: Any, rng: Any) -> Any:
+        return state
+
+
+def nested(depth: int) -> Any:
+    value: list[Any] = []
+    for _ in range(depth):
+        value = [value]
+    return value
+
+
+UNFIT = [{1, 2}, float("nan"), "x" * 20_000, "\x00", "\ud800", nested(20), nested(100_000)]
+
+
+@pytest.mark.parametrize("what", UNFIT, ids=["set", "nan", "long", "nul", "surrogate", "deep", "endless"])
+async def test_what_a_heartbeat_could_not_carry_ends_the_match_before_a_heartbeat_has_it(what: Any) -> None:
+    scripted = OtherGame(game=Boasting(view=what))
+    with pytest.raises((TypeError, ValueError, RecursionError, NotJson)):
+        await scripted.play()
+    assert {str(one["view"]) for one in scripted.published} <= {"{}"}
+
+
+@pytest.mark.parametrize("what", [{1, 2}, ["x" * 20_000], nested(20)], ids=["set", "long", "deep"])
+async def test_nor_does_a_verdict_have_it(what: Any) -> None:
+    scripted = OtherGame(game=Boasting(details=what), moves={A: [SILENCE] * 4})
+    with pytest.raises((TypeError, ValueError, RecursionError, NotJson)):
+        await scripted.play()
+
+
+async def test_a_match_that_does_not_end_is_given_up_after_as_many_turns_as_are_kept() -> None:
+    with pytest.raises(ValueError, match="the game does not end within 500 turns"):
+        await OtherGame(game=Endless()).play()

@@ -15,7 +15,7 @@ from league_sdk.asking.fault import Fault
 from league_sdk.judging.match.broken_off import MachineFailed
 from league_sdk.judging.match.ending import Verdict
 from league_sdk.judging.worker import league_link
-from league_sdk.judging.worker.league_link import LeagueLink, RefereeMeta, Refused
+from league_sdk.judging.worker.league_link import LeagueLink, Refused, referee_meta
 from league_sdk.judging.worker.referee import Referee
 from league_sdk.protocol import records
 from league_sdk.protocol.errors import InvalidFormat, MissingField, TokenInvalid, TokenMissing
@@ -357,7 +357,7 @@ async def test_a_referee_gives_up_a_report_that_the_league_manager_always_fails_
     async def wait(seconds: float) -> None:
         waits.append(seconds)
 
-    own_meta = RefereeMeta("R", "http://127.0.0.1:9/mcp", ["even_odd"], 1, "")
+    own_meta = referee_meta("R", "http://127.0.0.1:9/mcp", ["even_odd"], 1, "")
     link = LeagueLink("http://127.0.0.1:9/mcp", own_meta, Failing(), wait)  # type: ignore[arg-type]
     with pytest.raises(Refused):
         await link.report({"match_id": "R1M1"})

@@ -13,7 +13,7 @@ from matches.audience.pages.parts import Deadline
 from matches.league import freeze, lifecycle
 from matches.league.corrections import applying
 from matches.models import Broadcast, Delivery, League, Message
-from matches.view import rank_history, sight
+from matches.view import rank_history, sight, telling
 from tests import factories as make
 from tests.matches.correcting import make_correction
 
@@ -50,8 +50,8 @@ def test_the_last_column_of_the_charts_equals_the_table() -> None:
     assert {code: points[-1] for code, points in shown_ranks.points.items()} == {
         row.player_id: row.points for row in view.standings
     }
-    after_round_1 = {row.player_id: (row.tied_rank, row.points) for row in view.table(before_round=2)}
-    assert {code: (shown_ranks.ranks[code][0], shown_ranks.points[code][0]) for code in after_round_1} == after_round_1
+    after_round_1 = {code: (ranks[0], shown_ranks.points[code][0]) for code, ranks in shown_ranks.ranks.items()}
+    assert after_round_1 == {"P01": (1, 3), "P02": (3, 0), "P03": (1, 3), "P04": (3, 0)}
 
 
 def test_points_of_a_correction_count_from_the_round_in_which_it_was_made() -> None:
@@ -66,6 +66,42 @@ def test_points_of_a_correction_count_from_the_round_in_which_it_was_made() -> N
     shown_ranks = rank_history.rank_history(public())
     assert shown_ranks.points == {"P01": [1, 2], "P02": [-1, 0], "P03": [1, 7], "P04": [1, 2]}
     assert shown_ranks.ranks == {"P01": [1, 2], "P02": [4, 4], "P03": [1, 1], "P04": [1, 2]}
+
+
+@pytest.mark.parametrize("made_in", ["the round over", "the round begun", "the round played", "the end"])
+def test_arrows_charts_and_stories_say_the_same_of_points_that_were_corrected(made_in: str) -> None:
+    made = make.running_league(players=4)
+    make.finish_round(made)
+    make.next_round(made)
+    make.finish_round(made)
+
+    def correct() -> None:
+        make_correction("points", player_id="P04", points=20, reason="helped the others", by="x")
+
+    if made_in == "the round over":
+        correct()
+    make.next_round(made)
+    if made_in == "the round begun":
+        correct()
+        agree(made)
+    make.finish_round(made)
+    if made_in in ("the round played", "the end"):
+        correct()
+    agree(made)
+
+
+def agree(made: make.MadeLeague) -> None:
+    """Check that the board's arrows are the last step of the chart of ranks, and its leader that of the stories."""
+    view = public(made.league_id)
+    shown, arrows = rank_history.rank_history(view), rank_history.places_gained(view)
+    last = {code: ranks[-1] for code, ranks in shown.ranks.items()}
+    assert last == {row.player_id: row.tied_rank for row in view.standings}
+    assert arrows == {code: ranks[-2] - ranks[-1] for code, ranks in shown.ranks.items()}
+    leads = telling.tell_all(view).leads
+    for at, number in enumerate(shown.rounds):
+        first = [code for code, ranks in shown.ranks.items() if ranks[at] == 1]
+        if number in leads:
+            assert [leads[number].player_id] == first
 
 
 def test_a_chart_of_many_rounds_skips_columns_evenly() -> None:

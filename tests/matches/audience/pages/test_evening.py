@@ -155,10 +155,10 @@ def test_hostile_names_are_harmless_on_the_pages_of_a_finished_league(client: Cl
 @pytest.mark.django_db(transaction=True)
 def test_the_summary_is_computed_once() -> None:
     summary_after_end(players=4)
-    evening.forget_all()
+    evening._cached.clear()
     view = sight.public(League.objects.get())
     known = evening._known(view)
     assert [evening._known(view) is known for _ in range(3)] == [True] * 3
     make_correction("points", player_id="P01", points=1)
     assert evening._known(sight.public(League.objects.get())) is not known
-    evening.forget_all()
+    evening._cached.clear()

@@ -138,7 +138,7 @@ def test_the_replay_has_no_bars(client: Client) -> None:
 def test_the_bars_need_no_query_of_their_own(client: Client, luck_at_once: Keeper) -> None:
     played(3, players=8)
     with_bars = [query_count(client, path) for path in (BOARD, SCREEN, PLAYER)]
-    luck_at_once.forget_all()
+    luck_at_once.kept.clear()
     luck_at_once.start = None
     assert [query_count(client, path) for path in (BOARD, SCREEN, PLAYER)] == with_bars
 

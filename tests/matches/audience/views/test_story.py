@@ -89,7 +89,7 @@ def test_a_picture_is_drawn_once_for_many_requests(client: Client, monkeypatch: 
     for number in range(20):
         client.get(f"{PICTURE}?v={number}")
     assert len(drawn) == 1
-    story.forget_all()
+    story._pictures.clear()
 
 
 def test_the_file_loads_nothing_else(client: Client) -> None:

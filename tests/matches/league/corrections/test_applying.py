@@ -10,7 +10,7 @@ import pytest
 from matches.league import lifecycle
 from matches.league.corrections import applying, plans, queries
 from matches.league.corrections.plans import Wish
-from matches.league.errors import ActionRefused, Invalid, NotFound
+from matches.league.errors import ActionRefused, HasChanged, Invalid, NotFound
 from matches.models import Correction
 from matches.view import sight
 from tests import factories as make
@@ -203,7 +203,7 @@ def test_before_the_schedule_there_is_nothing_to_correct() -> None:
 
 def test_of_two_corrections_at_once_one_is_refused(monkeypatch: pytest.MonkeyPatch, made: make.MadeLeague) -> None:
     call_before(monkeypatch, applying, "_before", lambda: make_correction("points", player_id="P01", points=3))
-    with pytest.raises(applying.HasChanged):
+    with pytest.raises(HasChanged):
         make_correction("points", player_id="P01", points=3)
     # In this test the other correction is made in the same transaction, which is rolled back.
     assert not Correction.objects.exists()
@@ -214,7 +214,7 @@ def test_a_match_that_changes_meanwhile_is_not_corrected(
 ) -> None:
     match = made.match("R2M1")
     call_before(monkeypatch, applying, "_write", lambda: make.report(match, match.player_a.code))
-    with pytest.raises(applying.HasChanged):
+    with pytest.raises(HasChanged):
         make_correction("set_result", match_id="R2M1", status="DRAW")
     assert not Correction.objects.exists()
 
@@ -228,11 +228,11 @@ def test_a_correction_does_what_its_preview_showed_or_nothing(made: make.MadeLea
     # Progress of the match, and results of others, do not change the effect of the correction.
     assert queries.plan_for(made.league, wish).fingerprint == shown
     make.report(made.match("R2M1"), match.player_a.code)
-    with pytest.raises(applying.HasChanged):
+    with pytest.raises(HasChanged):
         applying.make(league_id="fall", wish=wish, by="ada", fingerprint=shown)
     # A second click does not give the points twice.
     wish = Wish("points", WHY, player_id="P01", points=3)
     shown = queries.plan_for(made.league, wish).fingerprint
     applying.make(league_id="fall", wish=wish, by="ada", fingerprint=shown)
-    with pytest.raises(applying.HasChanged):
+    with pytest.raises(HasChanged):
         applying.make(league_id="fall", wish=wish, by="ada", fingerprint=shown)

@@ -9,7 +9,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from matches.league import freeze, lifecycle, opening
+from matches.league import endings, freeze, lifecycle, opening
 from matches.league.corrections import queries
 from matches.league.corrections.plans import Wish
 from matches.models import Broadcast, Delivery, League
@@ -38,19 +38,108 @@ def test_agents_are_told_the_new_table(made: make.MadeLeague) -> None:
     assert (broadcast.message_type, broadcast.round_number) == ("LEAGUE_STANDINGS_UPDATE", 2)
     assert [row["player_id"] for row in broadcast.payload["standings"]][-1] == "P01"
     receivers = broadcast.deliveries.order_by("agent__code").values_list("agent__code", flat=True)
-    assert list(receivers) == ["P02", "P03", "P04"]
+    # Who is taken out is told so, and gets no later table.
+    assert (list(receivers), broadcast.payload["out"]) == (["P01", "P02", "P03", "P04"], {"P01": "disqualified"})
+    make_correction("points", player_id="P02", points=1)
+    assert told() == ["P02", "P03", "P04"]
+    undo(2)
     undo(1)
     assert Broadcast.objects.latest("pk").payload["standings"][0]["player_id"] == "P01"
+    assert "out" not in Broadcast.objects.latest("pk").payload
 
 
-def test_after_the_end_all_players_are_told_except_those_that_are_out(made: make.MadeLeague) -> None:
+def told() -> list[str]:
+    """The ids of the players that the newest broadcast goes to."""
+    deliveries = Broadcast.objects.latest("pk").deliveries.filter(agent__kind="player")
+    return list(deliveries.order_by("agent__code").values_list("agent__code", flat=True))
+
+
+def ends() -> list[tuple[bool, list[str]]]:
+    """Each LEAGUE_COMPLETED so far: whether it corrects an earlier one, and whom it calls champion."""
+    payloads = (
+        Broadcast.objects.filter(message_type="LEAGUE_COMPLETED").order_by("pk").values_list("payload", flat=True)
+    )
+    return [(one.get("corrected", False), [row["player_id"] for row in one["champions"]]) for one in payloads]
+
+
+def test_another_champion_after_the_end_is_told_to_everybody_once(made: make.MadeLeague) -> None:
     play_to_end(made)
+    assert ends() == [(False, ["P01"])]
+    make_correction("points", player_id="P02", points=1)
+    assert ends() == [(False, ["P01"])]
     make_correction("disqualify", player_id="P01", matches_become="lose")
-    broadcast = Broadcast.objects.latest("pk")
-    receivers = broadcast.deliveries.order_by("agent__code").values_list("agent__code", flat=True)
-    assert (broadcast.message_type, list(receivers)) == ("LEAGUE_STANDINGS_UPDATE", ["P02", "P03", "P04"])
     [row] = summaries.league_rows([made.league])
-    assert row["champion"]["player_id"] == rows(made)[0].player_id
+    champion = rows(made)[0].player_id
+    assert row["champion"]["player_id"] == champion != "P01"
+    assert ends() == [(False, ["P01"]), (True, [champion])]
+    assert told() == ["P01", "P02", "P03", "P04"]
+    newest = Broadcast.objects.latest("pk")
+    assert newest.payload["out"] == {"P01": "disqualified"}
+    # What was not delivered yet is dropped: nobody hears of two champions at once.
+    earlier = Delivery.objects.filter(broadcast__message_type="LEAGUE_COMPLETED").exclude(broadcast=newest)
+    assert set(earlier.values_list("state", flat=True)) == {"DROPPED"}
+    make_correction("points", player_id=champion, points=1)
+    assert len(ends()) == 2
+    undo(3)
+    undo(2)
+    assert ends()[2:] == [(True, ["P01"])]
+
+
+def test_a_champion_that_changes_back_and_forth_is_told_a_few_times(made: make.MadeLeague) -> None:
+    play_to_end(made)
+    for number in range(1, 9):
+        make_correction("points", player_id="P04", points=100)
+        undo(number)
+    assert len(ends()) == 1 + endings.MAX_CORRECTED_ENDS
+    assert Broadcast.objects.latest("pk").message_type == "LEAGUE_STANDINGS_UPDATE"
+
+
+def test_a_champion_that_changes_by_a_replay_is_told_when_the_match_is_over(made: make.MadeLeague) -> None:
+    play_to_end(made)
+    last = rows(made)[1].player_id
+    make_correction("points", player_id="P01", points=-1)
+    count = len(ends())
+    make_correction("replay", match_id="R1M1")
+    assert len(ends()) == count
+    make.report(assigned(made, "R1M1"), "P02")
+    assert ends()[-1][1] == [row.player_id for row in rows(made) if row.tied_rank == 1]
+    assert last
+
+
+def test_a_champion_that_changes_by_other_points_is_told(made: make.MadeLeague) -> None:
+    play_to_end(made)
+    [(_, before)] = ends()
+    opening.edit_league(league_id="fall", settings={"win_points": 0, "draw_points": 0, "loss_points": 5})
+    champions = [row.player_id for row in rows(made) if row.tied_rank == 1]
+    assert (champions != before, ends()[1:]) == (True, [(True, champions)])
+    sent = Broadcast.objects.count()
+    opening.edit_league(league_id="fall", display_name="Autumn")
+    assert Broadcast.objects.count() == sent, "what does not change the table is told to nobody"
+
+
+def test_a_league_without_a_champion_of_an_earlier_version_gets_one(made: make.MadeLeague) -> None:
+    play_to_end(made)
+    first = Broadcast.objects.get(message_type="LEAGUE_COMPLETED")
+    del first.payload["champions"]
+    Broadcast.objects.filter(pk=first.pk).update(payload=first.payload | {"champion": None})
+    make_correction("points", player_id="P02", points=100)
+    assert Broadcast.objects.latest("pk").payload["champion"]["player_id"] == "P02"
+
+
+def test_behind_a_freeze_nobody_is_told_and_after_it_everybody_even_who_is_out() -> None:
+    made = make.league_before_freeze()
+    make.next_round(made)
+    make_correction("disqualify", player_id="P01", matches_become="lose")
+    assert ends() == []
+    play_to_end(made)
+    make_correction("points", player_id="P02", points=50)
+    sent = Broadcast.objects.count()
+    undo(2)
+    assert (ends(), Broadcast.objects.count()) == ([], sent)
+    freeze.lift(league_id="fall")
+    [(corrected, champions)] = ends()
+    assert (corrected, champions) == (False, [rows(made)[0].player_id])
+    assert told() == ["P01", "P02", "P03", "P04"]
 
 
 def test_players_left_out_of_the_schedule_are_told_of_no_correction_after_the_end() -> None:
@@ -62,8 +151,7 @@ def test_players_left_out_of_the_schedule_are_told_of_no_correction_after_the_en
     make.next_round(made)
     play_to_end(made)
     make_correction("set_result", match_id="R1M1", status="DRAW")
-    receivers = Broadcast.objects.latest("pk").deliveries.order_by("agent__code").values_list("agent__code", flat=True)
-    assert list(receivers) == ["P01", "P02"]
+    assert told() == ["P01", "P02"]
 
 
 def test_a_freeze_hides_corrections_from_the_public_and_the_agents(client: Any) -> None:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 from django.conf import settings
+from django.utils import timezone
 
 from agents_registry.models import Agent
 from league_sdk.config_loader import ConfigLoader
@@ -551,3 +553,19 @@ def test_two_writers_in_turn_leave_what_one_would_have_written(tmp_path: Path, r
 
     assert files(root) == files(fresh)
     assert len(json.loads(files(root)["data/players/P01/history.json"])["matches"]) == 3
+
+
+def test_a_league_leaves_the_folder_so_long_after_its_end(root: Path) -> None:
+    for league_id in ("old", "fall"):
+        made = make.running_league(league_id, players=2)
+        report_with_transcript(made, "R1M1")
+        make.look()
+    League.objects.filter(pk="old").update(completed_at=timezone.now() - timedelta(days=30, seconds=1))
+    League.objects.filter(pk="fall").update(completed_at=timezone.now() - timedelta(days=29))
+    projection(root).update()
+    assert any("old" in path for path in content(root))
+    kept = Projection(Tree(root), timedelta(days=30))
+    assert kept.update()
+    assert not any("old" in path for path in content(root))
+    assert seqs(root, "fall")
+    assert not kept.update()

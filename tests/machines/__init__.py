@@ -1,0 +1,1 @@
+"""The documented deployment on machines that are network namespaces, and faults of whole machines and links."""
