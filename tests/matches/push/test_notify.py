@@ -10,6 +10,8 @@ from channels.layers import get_channel_layer
 from matches.push import notify
 
 LOSES = {"default": {"BACKEND": "tests.matches.push.losing.LosesCancellations"}}
+IN_MEMORY = {"default": {"BACKEND": "channels.layers.InMemoryChannelLayer"}}
+"""It alone can be asked who listens."""
 
 
 async def test_a_listener_ends_although_the_layer_loses_its_cancellation(settings: Any) -> None:
@@ -25,7 +27,8 @@ async def test_a_listener_ends_although_the_layer_loses_its_cancellation(setting
     assert listening.cancelled()
 
 
-async def test_a_message_that_a_listener_fails_at_costs_no_other_one() -> None:
+async def test_a_message_that_a_listener_fails_at_costs_no_other_one(settings: Any) -> None:
+    settings.CHANNEL_LAYERS = IN_MEMORY
     heard, done = list[Any](), asyncio.Event()
 
     def hear(message: dict[str, Any]) -> None:
