@@ -62,8 +62,13 @@ def pytest_collection_finish() -> None:
 
 @pytest.fixture(scope="session")
 def django_db_modify_db_settings(django_db_modify_db_settings_parallel_suffix: None) -> None:
-    """SQLite in a file: threads see each other's writes as on a real site, which a database in memory forbids."""
+    """SQLite in a file: threads see each other's writes as on a real site, which a database in memory forbids.
+
+    On PostgreSQL a test may rest longer in its transaction than a request may: most tests are one transaction each.
+    """
     database = settings.DATABASES["default"]
+    if "options" in database.get("OPTIONS", {}):
+        database["OPTIONS"]["options"] += " -c idle_in_transaction_session_timeout=0"
     if database["ENGINE"].endswith("sqlite3"):
         database.setdefault("TEST", {})["NAME"] = str(settings.DATA_DIR / "tests.sqlite3")
 
