@@ -30,6 +30,9 @@ class Web:
         self.port = free_port()
         self.health = 200
         self.breaks_off = False
+        self.goes_on = asyncio.Event()
+        """Unless it is set, this process stands still: it accepts, and answers nothing."""
+        self.goes_on.set()
         self.asked: list[web.Request] = []
         self.bodies: list[int] = []
         self._runner: web.AppRunner | None = None
@@ -49,11 +52,13 @@ class Web:
         self._runner = None
 
     async def _health(self, _: web.Request) -> web.Response:
+        await self.goes_on.wait()
         return web.Response(status=self.health)
 
     async def _answer(self, request: web.Request) -> web.Response:
         self.asked.append(request)
         self.bodies.append(len(await request.read()))
+        await self.goes_on.wait()
         if self.breaks_off and request.transport is not None:
             request.transport.abort()
         return web.Response(text=str(self.port))
@@ -62,7 +67,8 @@ class Web:
         socket = web.WebSocketResponse()
         await socket.prepare(request)
         await socket.send_str("hello")
-        await socket.receive()
+        async for _ in socket:
+            await socket.send_str("hello")
         return socket
 
 
@@ -181,12 +187,41 @@ async def test_a_call_that_a_process_has_received_is_never_sent_again(tmp_path: 
         assert sum(len(one.asked) for one in made.webs) == 1
 
 
-async def test_a_process_that_is_not_healthy_gets_nothing_new(tmp_path: Path) -> None:
-    async with site(tmp_path) as made:
+@asynccontextmanager
+async def two_sockets(made: Site) -> AsyncIterator[list[aiohttp.ClientWebSocketResponse]]:
+    """A socket at each of the two processes."""
+    url = f"{made.url}/ws/live/"
+    async with made.http.ws_connect(url) as one, made.http.ws_connect(url) as two:
+        for socket in (one, two):
+            assert await socket.receive_str() == "hello"
+        yield [one, two]
+
+
+async def test_a_process_that_is_not_healthy_gets_nothing_new_and_keeps_what_it_has(tmp_path: Path) -> None:
+    async with site(tmp_path) as made, two_sockets(made) as sockets:
         made.webs[0].health = 503
-        await made.log_says("Server healthy/web1 is DOWN")
+        await made.log_says("Server healthy/web1 is stopping")
         assert [await made.status("/mcp", b"{}") for _ in range(4)] == [200] * 4
         assert [len(one.asked) for one in made.webs] == [0, 4]
+        for socket in sockets:
+            await socket.send_str("still there?")
+            assert await socket.receive_str() == "hello"
+
+
+async def test_what_waits_at_a_process_that_stands_still_is_ended(tmp_path: Path) -> None:
+    async with site(tmp_path) as made, two_sockets(made) as sockets:
+        made.webs[0].goes_on.clear()
+        calls = await asyncio.gather(*(made.status("/mcp", b"{}") for _ in range(4)))
+        assert sorted(calls) == [200, 200, 502, 502]
+        ends = [asyncio.create_task(socket.receive()) for socket in sockets]
+        ended, _ = await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
+        assert [one.result().type for one in ended] == [aiohttp.WSMsgType.CLOSED]
+        await made.log_says(" D- GET /ws/live/")
+        [left] = [socket for socket in sockets if not socket.closed]
+        await left.send_str("still there?")
+        made.webs[0].goes_on.set()
+        [other] = [one for one in ends if one not in ended]
+        assert (await other).data == "hello"
 
 
 async def test_when_no_process_is_healthy_one_that_answers_says_so_itself(tmp_path: Path) -> None:
@@ -194,5 +229,5 @@ async def test_when_no_process_is_healthy_one_that_answers_says_so_itself(tmp_pa
         for one in made.webs:
             one.health = 503
         for name in ("web1", "web2"):
-            await made.log_says(f"Server healthy/{name} is DOWN")
+            await made.log_says(f"Server healthy/{name} is stopping")
         assert await made.status("/leagues/fall/") == 200

@@ -46,6 +46,9 @@ SEALED, LOST, REFUSED = "sealed", "lost", "refused"
 CODES_NOT_ABOUT_CONTENT = frozenset({"E009", "E011", "E012", "E013"})
 """Errors that a heartbeat or a result report would get without its transcript as well."""
 RETRY_INTERVAL_S = 0.5
+ANSWER_S = 3.0
+"""How long the answer to a heartbeat is waited for: a machine that is away says nothing, and the next heartbeat, over a
+connection of its own, reaches another one before a lease ends."""
 """The pause after a heartbeat that was not accepted, unless a match changes earlier."""
 
 
@@ -142,6 +145,7 @@ class Heartbeat:
         self._running = running
         self._clock = clock
         self._interval_s = interval_s
+        self.answer_s = ANSWER_S
         self._lost = lost
         self._handed_back = handed_back
         self._changed: dict[Key, None] = {}
@@ -207,7 +211,7 @@ class Heartbeat:
 
         Raises:
             CallFailed, Refused: it was not accepted.
-            TimeoutError: a match has to be given up while the league manager is silent.
+            TimeoutError: the league manager was silent for too long, or until a match has to be given up.
         """
         self._call_wanted.clear()
         changed, self._changed = self._changed, {}
@@ -221,8 +225,8 @@ class Heartbeat:
             return
         due.sort(key=lambda match: match.reported_at)
         # If the league manager takes the call and is silent, the wait for its answer must end before a lease does.
-        left = [match.left_s() for match in self._running.values()]
-        async with asyncio.timeout(max(0.0, min(left)) + 0.01 if left else None):
+        left_s = min((match.left_s() for match in self._running.values()), default=self.answer_s)
+        async with asyncio.timeout(min(max(0.0, left_s) + 0.01, self.answer_s)):
             await self.report(due)
 
     async def hand_back(self) -> None:

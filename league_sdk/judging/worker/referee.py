@@ -302,7 +302,7 @@ class Referee:
             try:
                 await self._heartbeat.send()
             except (CallFailed, TimeoutError) as error:
-                logger.warning("the league manager does not answer: %s", str(error) or "not within the lease")
+                logger.warning("the league manager does not answer: %s", str(error) or "no answer in time")
             except Refused as error:
                 logger.warning("the league manager refuses our progress: %s", error)
                 # It does not know our token (E012) or us (E013).

@@ -74,6 +74,22 @@ async def test_a_league_with_a_long_lease_does_not_delay_idle_heartbeats(
     assert [[one["match_id"] for one in matches] for matches in link.heartbeats] == [["R1M1"], []]
 
 
+async def test_an_answer_that_does_not_come_is_not_waited_for_until_a_lease_ends(link: Link, stage: Stage) -> None:
+    def never(key: Any) -> None:
+        raise AssertionError(f"nobody plays {key}")
+
+    async def silent(matches: list[dict[str, Any]]) -> list[Any]:
+        return await asyncio.get_running_loop().create_future()  # type: ignore[no-any-return]
+
+    link.on_progress = silent
+    beats = heartbeat.Heartbeat(link, {}, stage.clock, lost=never, handed_back=never)  # type: ignore[arg-type]
+    beats.answer_s = 0.0
+    beats.leave()
+    with pytest.raises(TimeoutError):
+        await beats.send()
+    assert link.heartbeats == [[]]
+
+
 async def test_entries_that_did_not_arrive_are_sent_again(referee: Referee, link: Link, stage: Stage) -> None:
     await begin(referee)
     log = stage.logs[KEY]
