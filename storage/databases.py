@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
-from django.db import close_old_connections, connection
+from django.db import DEFAULT_DB_ALIAS, close_old_connections, connections
 
 SESSION = " ".join(
     f"-c {name}={milliseconds}"
@@ -109,11 +109,15 @@ def split_servers(url: str, default_port: int) -> tuple[SplitResult, list[tuple[
 
 
 @contextmanager
-def unhurried() -> Iterator[None]:
-    """Around migrations, which may take long: without limits for statements, but for locks.
+def unhurried(alias: str = DEFAULT_DB_ALIAS) -> Iterator[None]:
+    """Around migrations and copies, which may take long: without limits for statements, but for locks.
 
     Through PgBouncer the server's limits stay: a setting would reach any session.
+
+    Args:
+        alias: Django's name of the database.
     """
+    connection = connections[alias]
     if connection.vendor != "postgresql" or connection.in_atomic_block:
         yield
         return

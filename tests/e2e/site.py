@@ -119,7 +119,7 @@ class Instructor:
 
 
 @functools.cache
-def _migrated() -> Path:
+def migrated_database() -> Path:
     """A database with its tables, made once in each test process: it is the slowest part of a site's first start."""
     folder = tempfile.mkdtemp(prefix="league-tables-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
@@ -157,7 +157,7 @@ class Site(Instructor):
         self.data = data
         if not (data.exists() or first_start or "DATABASE_URL" in os.environ):
             data.mkdir(mode=0o700)
-            shutil.copy(_migrated(), data)
+            shutil.copy(migrated_database(), data)
         self.port = port or free_port()
         super().__init__(f"http://127.0.0.1:{self.port}")
         # Chosen once, because after a restart another site may have taken other ports.
