@@ -8,12 +8,12 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Lower
-from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from league_sdk.protocol.inbox import SCHEME
 from league_sdk.protocol.limits import MAX_ENDPOINT_CHARS, MAX_ID_CHARS, MAX_NAME_CHARS, MAX_VERSION_CHARS
 from league_sdk.protocol.states import AgentState
+from storage import clock
 from storage.inside import QuickLoad
 
 MAX_EMAIL_CHARS = 254
@@ -220,7 +220,7 @@ class Agent(QuickLoad, models.Model):
     @property
     def dials_out_now(self) -> str:
         """How it dials out now: poll or websocket; empty if it has no line."""
-        fresh = self.line_seen_at is not None and timezone.now() - self.line_seen_at < MAX_LINE_AGE
+        fresh = self.line_seen_at is not None and clock.now() - self.line_seen_at < MAX_LINE_AGE
         return self.line if fresh else ""
 
     @property

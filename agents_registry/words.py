@@ -5,7 +5,6 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
-from django.utils import timezone
 from django.utils.timesince import timesince
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext, pgettext
@@ -15,6 +14,7 @@ from agents_registry.models import Agent, ReachedBy
 from league_sdk.protocol import notes
 from league_sdk.protocol.notes import Code
 from league_sdk.protocol.states import AgentState
+from storage import clock
 
 
 def in_other_words(text: str) -> str:
@@ -71,7 +71,7 @@ def answers(agent: Agent) -> str:
         return _("not heard of yet")
     if not agent.was_reached:
         return _("registered, not asked yet")
-    if timezone.now() - agent.heard_at < timedelta(minutes=1):
+    if clock.now() - agent.heard_at < timedelta(minutes=1):
         return _("answered within the last minute")
     return _("answered %(ago)s ago") % {"ago": timesince(agent.heard_at, depth=1)}
 

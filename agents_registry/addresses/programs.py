@@ -14,14 +14,13 @@ from dataclasses import dataclass
 from functools import lru_cache
 from urllib.parse import quote, unquote
 
-from django.utils import timezone
-
 from agents_registry.addresses.reading import LOOPBACK_NAMES, inbox_url, one_path, plain_ip
 from agents_registry.models import Agent, Gateway
 from league_sdk.protocol.errors import InvalidFormat
 from league_sdk.transport import machine
 from league_sdk.transport.names import NAMES
 from league_sdk.transport.targets import Target, find_target
+from storage import clock
 
 THIS_MACHINE = "127.0.0.1"
 """Stands in keys for all loopback addresses and for all other addresses of this machine."""
@@ -216,7 +215,7 @@ def mark_gateway(*, host: object, gateway: bool) -> bool:
     """
     gateway_host = read_host(host)
     if gateway:
-        return Gateway.objects.get_or_create(host=gateway_host, defaults={"marked_at": timezone.now()})[1]
+        return Gateway.objects.get_or_create(host=gateway_host, defaults={"marked_at": clock.now()})[1]
     return Gateway.objects.filter(host=gateway_host).delete()[0] > 0
 
 

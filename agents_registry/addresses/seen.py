@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
 
-from django.utils import timezone
-
 from agents_registry.addresses.callers import Caller
 from league_sdk.transport import machine
+from storage import clock
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +40,7 @@ class Seen:
     def note(self, caller: Caller) -> None:
         """Note a call if it comes from outside; one through a tunnel always does: the tunnel works."""
         if caller.proxied or is_outside(caller.ip):
-            self.latest = Sighting(timezone.now(), caller.ip, caller.proxied)
+            self.latest = Sighting(clock.now(), caller.ip, caller.proxied)
 
 
 @lru_cache(maxsize=4096)

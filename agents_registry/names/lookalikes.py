@@ -11,11 +11,11 @@ from collections.abc import Iterable
 from itertools import zip_longest
 
 from django.db.models import Q, QuerySet
-from django.utils import timezone
 
 from agents_registry.models import Agent, Kind, NameLook, NameRefused
 from agents_registry.names.skeletons import skeletons, skeletons_of
 from agents_registry.requests.reading import Request
+from storage import clock
 
 MAX_REFUSED_PER_LEAGUE, MAX_REFUSED_PER_ADDRESS = 100, 20
 """How many refused names are kept for the instructor: the latest."""
@@ -79,7 +79,7 @@ def note_refused(*, league_id: str | None, agent: Agent | Request, resembled: Ag
     Changes: a row per league (None: the site), name and address; old rows are deleted.
     """
     caller = agent.registered_from
-    facts = {"resembles": resembled, "caller": caller, "endpoint": agent.endpoint, "at": timezone.now()}
+    facts = {"resembles": resembled, "caller": caller, "endpoint": agent.endpoint, "at": clock.now()}
     NameRefused.objects.update_or_create(
         league_id=league_id, kind=agent.kind, name=agent.name, endpoint_key=agent.endpoint_key, defaults=facts
     )

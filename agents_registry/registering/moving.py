@@ -18,8 +18,6 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
-from django.utils import timezone
-
 from agents_registry.addresses import programs
 from agents_registry.addresses.reading import inbox_key, inbox_url
 from agents_registry.models import Agent, Kind
@@ -31,6 +29,7 @@ from league_sdk.dialects.words import READY
 from league_sdk.protocol import tokens
 from league_sdk.protocol.notes import Code, note
 from league_sdk.protocol.states import AgentState
+from storage import clock
 
 MIN_INTERVAL_S, MAX_INTERVAL_S = 1.0, 30.0
 """Between two calls at a new address: the interval grows with the time for which no answer has come."""
@@ -40,7 +39,7 @@ MAX_TRIED_S = 600.0
 
 def begin(agent: Agent, request: Request, decision: Taken, token: str) -> None:
     """Note that a player has registered at another address; an earlier move that waits is replaced. Not saved."""
-    now, before, row = timezone.now().timestamp(), agent.moving, said(agent, request)
+    now, before, row = clock.now().timestamp(), agent.moving, said(agent, request)
     # One that registers again and again has no address called more often: neither the same one nor another one.
     since, next_at = before.get("since", 0.0), before.get("next_at", now)
     if not before or before["row"]["endpoint"] != row["endpoint"] or now - since >= MAX_TRIED_S:
@@ -89,7 +88,7 @@ def note_call(*, agent_id: int, endpoint: str, answered: bool) -> None:
     """A new address was called: if an answer came, the move is proven, and counts as soon as it may."""
     agent = Agent.objects.select_for_update(no_key=True).filter(pk=agent_id, moving__row__endpoint=endpoint).first()
     if agent is not None:
-        now = timezone.now().timestamp()
+        now = clock.now().timestamp()
         wait_s = min(MAX_INTERVAL_S, max(MIN_INTERVAL_S, now - agent.moving["since"]))
         agent.moving["proven"] = answered
         look_later(agent, 0.0 if answered else wait_s)
@@ -97,7 +96,7 @@ def note_call(*, agent_id: int, endpoint: str, answered: bool) -> None:
 
 def look_later(agent: Agent, wait_s: float, **also: object) -> None:
     """The move of a player, whose row is locked, is looked at again in so many seconds; ``also`` changes in it."""
-    agent.moving |= {"next_at": timezone.now().timestamp() + wait_s, **also}
+    agent.moving |= {"next_at": clock.now().timestamp() + wait_s, **also}
     agent.save(update_fields=["moving"])
 
 
@@ -122,7 +121,7 @@ def complete(agent: Agent, tell: Callable[[], None]) -> bool:
         look_later(agent, MAX_INTERVAL_S, taken=True, proven=move["row"]["endpoint"] == inbox_url(agent.pk))
         return False
     if not move["proven"]:
-        look_later(agent, 0.0, taken=False, since=timezone.now().timestamp())
+        look_later(agent, 0.0, taken=False, since=clock.now().timestamp())
         return False
     settle(agent, move["row"])
     agent.program, agent.addresses, agent.by_hand = "", "", False

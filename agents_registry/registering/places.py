@@ -10,7 +10,6 @@ from collections.abc import Collection
 
 from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
-from django.utils import timezone
 
 from agents_registry.addresses.endpoints import read_endpoint
 from agents_registry.addresses.reading import inbox_key
@@ -21,6 +20,7 @@ from agents_registry.requests.reading import Request, clean_name
 from agents_registry.requests.spellings import plays, read_id
 from league_sdk.protocol.errors import InvalidFormat, MissingField
 from league_sdk.protocol.notes import Code, Note, note
+from storage import clock
 
 MAX_IN_LOBBY, MAX_IN_LOBBY_PER_ADDRESS = 1000, 200
 MAX_UNTRUSTED, MAX_UNTRUSTED_PER_ADDRESS = 500, 250
@@ -62,7 +62,7 @@ def new_agent(*, kind: Kind, name: str, league_id: str | None, wanted_id: str, p
         code=ids.choose(kind, league_id, wanted_id),
         name=name,
         display_name=shown_name(name, Agent.objects.filter(kind=kind, league_id=league_id)),
-        registered_at=timezone.now(),
+        registered_at=clock.now(),
         # After a restore, a primary key that somebody else had since the backup is given out again.
         token_epoch=secrets.randbelow(2**30),
     )

@@ -15,7 +15,6 @@ from typing import Any
 from django.conf import settings
 from django.db import IntegrityError, transaction
 from django.db.models import F, QuerySet
-from django.utils import timezone
 
 from agents_registry.addresses.reading import inbox_url
 from agents_registry.isolating import without_controls
@@ -30,6 +29,7 @@ from league_sdk.protocol import tokens
 from league_sdk.protocol.errors import InvalidFormat
 from league_sdk.protocol.notes import Code, note
 from league_sdk.protocol.states import AGENT_ARROWS, AgentState
+from storage import clock
 from storage.prepared import Sql, swap
 
 MAX_TOKENS_PER_AGENT = 16
@@ -90,7 +90,7 @@ def register(*, request: Request, league_id: str | None, promised: str = "") -> 
 
 
 def _register(request: Request, league_id: str | None, promised: str) -> Registered:
-    now = timezone.now()
+    now = clock.now()
     facts = _facts(request, league_id)
     decision = deciding.decide(facts)
     if isinstance(decision, Refused):
@@ -258,7 +258,7 @@ _RECOVERED = Sql(f"CASE WHEN state = '{AgentState.SUSPENDED}' THEN '{AgentState.
 
 def _note_sign_of_life(agent_ids: Collection[int], **also: Any) -> None:
     """Note that agents gave a sign of life and make the SUSPENDED ones ACTIVE again, in one statement."""
-    swap(Agent, {"heard_at": timezone.now(), "problem": "", "state": _RECOVERED, **also}, pk=list(agent_ids))
+    swap(Agent, {"heard_at": clock.now(), "problem": "", "state": _RECOVERED, **also}, pk=list(agent_ids))
 
 
 def count_silence(*, agent_id: int, suspend_after: int, shutdown_after: int, problem: str) -> None:
@@ -319,7 +319,7 @@ def note_lines(*, opened: Mapping[int, str], closed: Iterable[int], contested: I
         closed: agents that have no line any more.
         contested: agents whose line was taken over again and again.
     """
-    now = timezone.now()
+    now = clock.now()
     for way in sorted(set(opened.values())):
         agents = [agent for agent, way_of_line in opened.items() if way_of_line == way]
         # An agent that fetches its messages is there: no problem of an earlier call remains.
@@ -334,7 +334,7 @@ def note_ping(*, agent_id: int, problem: str, found: str | None = None) -> None:
     Args:
         found: what was found at its address in place of an agent, empty for an agent; None if it was not called there.
     """
-    now = timezone.now()
+    now = clock.now()
     Agent.objects.filter(pk=agent_id).update(
         ping_wanted=False,
         pinged_at=now,

@@ -12,6 +12,7 @@ from leaguesite.serving.threads import conductor_thread
 from matches.conducting.conductor import Conductor
 from matches.inbox import serving
 from matches.push import notify
+from storage import clock
 
 DRAIN_TIMEOUT_S = 3.0
 """How long deliveries in progress may take when the process is told to stop."""
@@ -24,6 +25,7 @@ def conduct(host: str, port: int) -> None:
         host: the address for health and metrics.
         port: their port; 0 for none.
     """
+    clock.follow()
     collector.exempt_loaded_objects()
     asyncio.run(_conduct(host, port))
 

@@ -14,7 +14,6 @@ from typing import Any
 from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.db import transaction
-from django.utils import timezone
 from pydantic import ValidationError as SettingsError
 
 from league_sdk.config_loader import ConfigLoader
@@ -28,6 +27,7 @@ from leaguesite.hosting import shared_folder
 from matches.league import opening
 from matches.league.errors import ActionRefused
 from matches.models import League
+from storage import clock
 
 VARIABLE = "LEAGUE_CONFIG"
 SYSTEM, GAMES = "system.json", "games/games_registry.json"
@@ -202,7 +202,7 @@ def _check_league(path: Path, values: dict[str, str], fields: Mapping[str, str])
         if not is_storable(value):
             raise ValueError(f"{path}: field {fields.get(name, name)} holds a character that cannot be stored")
     try:
-        League(**({"display_name": "x", "created_at": timezone.now()} | values)).clean_fields()
+        League(**({"display_name": "x", "created_at": clock.now()} | values)).clean_fields()
     except ValidationError as error:
         name, messages = next(iter(error.message_dict.items()))
         raise ValueError(f"{path}: field {fields.get(name, name)}: {str(messages[0]).rstrip('.')}") from None

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from django.conf import settings
-from django.utils import timezone
 
 from agents_registry.models import Agent, Kind
 from league_sdk.log_files import FOLDER_VARIABLE
@@ -29,6 +28,7 @@ from leaguesite.serving.threads import conductor_thread
 from matches.conducting.conductor import Conductor
 from matches.league import demo, losses
 from matches.models import League
+from storage import clock
 
 FIRST_DEMO_PORT = 18101
 REFEREE_STOP_TIMEOUT_S = 4.2
@@ -60,7 +60,7 @@ class Host(Web):
         super().__init__(host=site.host, port=site.port, public_url=site.public_url, keep_shared=site.with_shared)
         self._site = site
         self._is_elsewhere = is_elsewhere(site.public_url)
-        self._begun_at = timezone.now()
+        self._begun_at = clock.now()
         self._referee_numbers = range(1, site.referees + 1)
         self._ports = _Ports(settings.DATA_DIR / "ports.json")
         self._referees: list[Child] = []

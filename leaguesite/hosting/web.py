@@ -25,6 +25,7 @@ from matches.inbox import serving
 from matches.inbox.hub import hub
 from matches.live.hub import hub as live_hub
 from matches.push import notify
+from storage import clock
 
 STOP_TIMEOUT_S = 4.8
 """A process that was told to stop ends after this time in any case: docs/deployment.md promises five seconds."""
@@ -57,6 +58,7 @@ class Web:
 
     def run(self) -> None:
         """Serve; returns when everything has stopped."""
+        clock.follow()
         apply_addresses(public_url=self._public_url, host=self._host, port=self._port)
         health.add_check("migrations", check_migrations)
         health.add_check("database", health.check_database)

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from django.utils import timezone
-
 from agents_registry.addresses.callers import Caller
 from agents_registry.models import Agent
 from league_sdk.dialects.inbound import Inbound
@@ -18,6 +16,7 @@ from league_sdk.protocol.limits import MAX_ID_CHARS
 from leaguesite.serving.refusals import new_conversation_id
 from matches.league import leagues
 from matches.models import League
+from storage import clock
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +92,7 @@ class Call:
             message_type,
             sender=LEAGUE_MANAGER,
             conversation_id=self.conversation_id,
-            now=timezone.now(),
+            now=clock.now(),
             **fields,
         )
 

@@ -15,7 +15,6 @@ from typing import Any
 from asgiref.sync import async_to_sync
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
-from django.utils import timezone
 
 from agents_registry.rate_limits.attempts import network_of
 from agents_registry.registering import credentials
@@ -36,6 +35,7 @@ from leaguesite.observing.logs import keep_out_of_the_log
 from leaguesite.serving.handler import DeferredResponse, HeldResponse, OneHopRequest, StreamResponse
 from leaguesite.serving.known_tokens import Bearer, known_tokens
 from leaguesite.serving.origins import is_ours
+from storage import clock
 
 
 class _Pages:
@@ -48,8 +48,8 @@ class _Pages:
 _KEY = hashlib.sha256(settings.SECRET_KEY.encode()).digest()
 server = McpServer(
     make_registry(),
-    states=States(_KEY, lambda: timezone.now().timestamp()),
-    sessions=Sessions(_KEY, lambda: timezone.now().timestamp()),
+    states=States(_KEY, lambda: clock.now().timestamp()),
+    sessions=Sessions(_KEY, lambda: clock.now().timestamp()),
     origins=_Pages(),
 )
 """The league manager as an MCP server, in this process."""

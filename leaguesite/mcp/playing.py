@@ -15,8 +15,6 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from django.utils import timezone
-
 from league_sdk.mcp.asking import Question, elicitation
 from league_sdk.mcp.context import Context
 from league_sdk.protocol.envelope import envelope
@@ -29,6 +27,7 @@ from leaguesite.mcp.calls import Call, Held
 from leaguesite.mcp.inboxes import inbox_caller
 from matches.inbox.hub import hub
 from matches.inbox.lines import Line, Offer
+from storage import clock
 
 _CALLS = (MessageType.CHOOSE_PARITY_CALL, MessageType.GAME_MOVE_CALL)
 _ENDS = (MessageType.GAME_OVER, MessageType.LEAGUE_COMPLETED)
@@ -174,7 +173,7 @@ class _Game:
             kind,
             sender=f"player:{code}",
             conversation_id=str(message.get("conversation_id")),
-            now=timezone.now(),
+            now=clock.now(),
             auth_token=self.call.params["auth_token"],
             match_id=message.get("match_id"),
             player_id=code,

@@ -5,13 +5,12 @@ from __future__ import annotations
 import uuid
 from typing import Any
 
-from django.utils import timezone
-
 from agents_registry.rate_limits.attempts import Wait, too_often
 from league_sdk.protocol import rpc
 from league_sdk.protocol.envelope import LEAGUE_MANAGER, envelope
 from league_sdk.protocol.errors import LeagueError, TooLarge, league_error
 from matches.observing import metrics
+from storage import clock
 
 
 def new_conversation_id() -> str:
@@ -28,7 +27,7 @@ def error_message(
         fields.pop("message_type"),
         sender=LEAGUE_MANAGER,
         conversation_id=conversation_id or new_conversation_id(),
-        now=timezone.now(),
+        now=clock.now(),
         **fields,
     )
 

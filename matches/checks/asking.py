@@ -10,7 +10,6 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 
 from django.db import transaction
-from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from agents_registry.addresses.callers import Caller
@@ -29,6 +28,7 @@ from matches.checks.runs import INSTRUCTOR, REGISTRATION, changed
 from matches.checks.turns import place_of
 from matches.league.errors import ActionRefused, Invalid
 from matches.models import Check, CheckRole, CheckState, CheckWay
+from storage import clock
 
 MAX_CHECKS_PER_MINUTE = 5
 """The limit for one caller; for one agent, if its token is sent."""
@@ -86,7 +86,7 @@ def ask(
         NotAllowed: 403.
         TooManyChecks: 429.
     """
-    now = now or timezone.now()
+    now = now or clock.now()
     with transaction.atomic():
         token_row = token_of(token, caller) if token else None
         agent = token_row.agent if token_row is not None else None
@@ -112,7 +112,7 @@ def ask(
 
 def ask_for_agents(*, agent_ids: Iterable[int], now: datetime | None = None) -> list[Check]:
     """Queue checks of agents for the instructor; the site's own referees are left out: they serve this site only."""
-    now = now or timezone.now()
+    now = now or clock.now()
     with transaction.atomic():
         chosen = Agent.objects.filter(pk__in=list(agent_ids), site_key=False)
         agents = list(chosen.select_related("league").order_by("pk"))

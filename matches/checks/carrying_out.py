@@ -15,7 +15,6 @@ from typing import Any
 from uuid import UUID
 
 from django.db import DatabaseError
-from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from agents_registry.models import Agent
@@ -31,6 +30,7 @@ from matches.inbox.calling import AgentCaller, AgentInboxCaller
 from matches.inbox.finding import FirstCall
 from matches.models import Check
 from matches.push import nudge
+from storage import clock
 from storage.databases import outside_requests
 
 logger = logging.getLogger(__name__)
@@ -169,11 +169,11 @@ class Checker:
     async def _take(self) -> list[Job]:
         def answers() -> list[tuple[UUID, str, dict[str, Any]]]:
             self._overtaken |= taking.overtaken(self._running.values())
-            tending.tend(now=timezone.now())
+            tending.tend(now=clock.now())
             return relaying.take({job.check_id for job in self._running.values()})
 
         def jobs() -> list[Job]:
-            return taking.take(now=timezone.now(), room=taking.MAX_RUNNING - len(self._running))
+            return taking.take(now=clock.now(), room=taking.MAX_RUNNING - len(self._running))
 
         try:
             # Hand the answers out before anything else can fail: their rows are deleted.

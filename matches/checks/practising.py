@@ -13,7 +13,6 @@ from datetime import datetime, timedelta
 
 from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
-from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from agents_registry.addresses.callers import Caller
@@ -26,6 +25,7 @@ from matches.checks.turns import place_of
 from matches.league.errors import Invalid
 from matches.models import Check, CheckRole, CheckState, Opponent
 from matches.words import states
+from storage import clock
 
 MAX_PER_WINDOW, WINDOW_S = 10, 600.0
 """How many practice matches one person may have in this time: all agents of an owner, or one agent without owner."""
@@ -81,7 +81,7 @@ def ask(  # noqa: PLR0913 - what is played, by whom, who asks, and when
         NotAllowed: 403.
         TooManyChecks: 429, the sentence says when it may be asked for.
     """
-    now = now or timezone.now()
+    now = now or clock.now()
     game_type = _allowed(agent, proven=proven, opponent=opponent, game_type=game_type)
     practice = Check(role=CheckRole.PLAYER, agent=agent, opponent=opponent, second=second, game_types=[game_type])
     practice.asked_by, practice.due_at, practice.created_at = asked_by[:64], now, now

@@ -12,7 +12,6 @@ from uuid import UUID
 
 from django.db import transaction
 from django.db.models import Q
-from django.utils import timezone
 
 from agents_registry.models import Agent
 from agents_registry.registering import seats
@@ -21,6 +20,7 @@ from matches.checks import ways
 from matches.league import outbox
 from matches.models import Check, CheckAnswer, CheckRole, CheckState
 from matches.push.nudge import nudge
+from storage import clock
 
 
 def relay_answer(*, player: Agent, message_type: str, match_id: str | None, message: Mapping[str, Any]) -> bool:
@@ -55,7 +55,7 @@ def relay_answer(*, player: Agent, message_type: str, match_id: str | None, mess
         if CheckAnswer.objects.filter(agent=player).count() >= outbox.MAX_RELAYED_ANSWERS:
             raise RuleError("Answers of yours are on their way to your check already; the first valid one stands.")
         CheckAnswer.objects.bulk_create(
-            CheckAnswer(of=check, agent=player, message_type=message_type, payload=payload, created_at=timezone.now())
+            CheckAnswer(of=check, agent=player, message_type=message_type, payload=payload, created_at=clock.now())
             for check in checks
         )
         transaction.on_commit(nudge)

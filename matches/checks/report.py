@@ -12,7 +12,6 @@ from uuid import UUID
 from django.db.models import QuerySet
 from django.template.loader import render_to_string
 from django.urls import reverse
-from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from typing_extensions import TypedDict
@@ -29,6 +28,7 @@ from matches.view.rows import time_in
 from matches.words import checks as words
 from matches.words import states
 from matches.words.notes import sentence_of
+from storage import clock
 
 ASK_AGAIN_S = 2.0
 """How often a program that waits for a check should ask."""
@@ -148,7 +148,7 @@ def so_far(check: Check, now: datetime | None = None) -> CheckSoFar:
     row: CheckSoFar = {**api_row(check), "ask_again_after_s": None}
     row["report"] = cast(CheckReport, found) if found.get("clauses") else None
     if check.finished_at is None:
-        due_in_s = (check.due_at - (now or timezone.now())).total_seconds()
+        due_in_s = (check.due_at - (now or clock.now())).total_seconds()
         row["ask_again_after_s"] = round(max(ASK_AGAIN_S, due_in_s if check.state == CheckState.WANTED else 0), 1)
     return row
 
@@ -305,7 +305,7 @@ def _verdict(verdict: str) -> str:
 def _headline(check: Check) -> str:
     """The state of the check in one sentence."""
     if check.state == CheckState.WANTED:
-        if check.due_at > timezone.now():
+        if check.due_at > clock.now():
             return _("Planned: it is checked by itself at %(time)s UTC.") % {"time": f"{check.due_at:%H:%M:%S}"}
         return _("Waiting for its turn: one check at a time per address, and none during a match.")
     if check.state == CheckState.RUNNING:

@@ -13,7 +13,6 @@ from uuid import UUID
 
 from django.db import transaction
 from django.db.models import Q
-from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from agents_registry.addresses.reading import agent_of_line
@@ -25,6 +24,7 @@ from matches.league import effects
 from matches.models import Check, CheckState
 from matches.push import notify
 from matches.push.nudge import nudge
+from storage import clock
 
 MAX_RUNS = 3
 INSTRUCTOR = "instructor"
@@ -105,7 +105,7 @@ def finish_practice(*, check_id: UUID, run: int, report: dict[str, Any], now: da
         state=CheckState.DONE,
         report=clean(report),
         claimed_until=None,
-        finished_at=now or timezone.now(),
+        finished_at=now or clock.now(),
     )
     if done:
         _forget_old(check_id)
@@ -120,7 +120,7 @@ def finish(
     Args:
         found: what its first call found in place of an agent (:func:`matches.inbox.finding.found_by`).
     """
-    now = now or timezone.now()
+    now = now or clock.now()
     passed = report["can_play"] is True
     with transaction.atomic():
         done = _move(
@@ -147,7 +147,7 @@ def fail(*, check_id: UUID, run: int, problem: str, now: datetime | None = None)
         state=CheckState.FAILED,
         problem=_one_line(problem),
         claimed_until=None,
-        finished_at=now or timezone.now(),
+        finished_at=now or clock.now(),
     )
 
 

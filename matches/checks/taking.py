@@ -10,7 +10,6 @@ from uuid import UUID
 
 from django.db import IntegrityError, transaction
 from django.db.models import F, QuerySet
-from django.utils import timezone
 
 from agents_registry.addresses import programs
 from agents_registry.addresses.programs import Program
@@ -25,6 +24,7 @@ from matches.checks.ways import Target
 from matches.models import Check, CheckState, League, Match
 from matches.push.nudge import nudge
 from matches.view import readiness
+from storage import clock
 
 Relayed = Callable[[str, Mapping[str, Any]], None]
 """Takes the type and the fields of an answer whose sender was proven."""
@@ -108,7 +108,7 @@ def occupied() -> set[str]:
 
     This lasts 30 s at most. If they got one, anybody could make another's agent lose by a check as a round starts.
     """
-    lately = timezone.now() - timedelta(seconds=MAX_MATCH_DELAY_S)
+    lately = clock.now() - timedelta(seconds=MAX_MATCH_DELAY_S)
     checks = Check.checks_and_practices.filter(state=CheckState.RUNNING, started_at__gt=lately)
     running = list(checks.only("endpoint", "way", "agent_id"))
     gateways = programs.gateways() if running else frozenset()
@@ -215,7 +215,7 @@ def overtaken(jobs: Iterable[Job], now: datetime | None = None) -> set[UUID]:
     (:func:`matches.checks.turns.crowding`). Every check gives way when the league of its agent begins: it would go on
     to announce a round, and send a table, beside those of the league.
     """
-    now, jobs = now or timezone.now(), list(jobs)
+    now, jobs = now or clock.now(), list(jobs)
     of_begun = _of_begun([job for job in jobs if not job.in_play])
     yielding = [job for job in jobs if job.gives_way]
     if not yielding:

@@ -7,7 +7,6 @@ from datetime import datetime, timedelta
 from django.conf import settings
 from django.db import transaction
 from django.db.models import Max
-from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from agents_registry.models import Agent, Kind
@@ -18,6 +17,7 @@ from matches.checks.runs import REGISTRATION
 from matches.checks.turns import asked_lately, place_of, places
 from matches.models import Check, CheckState
 from matches.view import readiness
+from storage import clock
 
 FIRST_CHECK_DELAY_S = 3.0
 """The delay of the first check after a registration: most agents register before they open their port (our choice)."""
@@ -42,7 +42,7 @@ def after_registration(*, agent: Agent, now: datetime | None = None) -> Check | 
 
     Returns the check; None when the site or the league does without, or too many wait or were made already.
     """
-    now = now or timezone.now()
+    now = now or clock.now()
     league = agent.league
     if not settings.LEAGUE_CHECK_ON_REGISTRATION or agent.kind != Kind.PLAYER:
         return None

@@ -8,7 +8,6 @@ from datetime import timedelta
 
 from django.db import transaction
 from django.db.models import Q, QuerySet
-from django.utils import timezone
 
 from agents_registry.addresses import programs
 from agents_registry.addresses.programs import Program
@@ -24,6 +23,7 @@ from matches.models import Match
 from matches.push import nudge
 from matches.view import reach
 from matches.view import referees as referee_queries
+from storage import clock
 from storage.prepared import Prepared
 
 MAX_MATCHES_READ = 64
@@ -231,4 +231,4 @@ def _referee_for(match: Match, candidates: Sequence[Agent], load: Counter[int]) 
 
 def _waits_too_long(match: Match) -> bool:
     started_at = match.round.started_at
-    return started_at is None or timezone.now() - started_at > timedelta(seconds=play.longest_s(match))
+    return started_at is None or clock.now() - started_at > timedelta(seconds=play.longest_s(match))

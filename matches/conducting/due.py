@@ -12,8 +12,6 @@ from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from django.utils import timezone
-
 from league_sdk.protocol.notes import Code, note
 from league_sdk.protocol.states import LeagueState, MatchState, RoundState
 from matches.conducting import choosing, outgoing
@@ -37,6 +35,7 @@ from matches.league.conductors import WHOLE, Duty
 from matches.league.errors import ActionRefused
 from matches.models import League, Match, Round
 from matches.push import nudge
+from storage import clock
 from storage.prepared import Prepared
 
 _ACTIVE = Prepared(
@@ -87,7 +86,7 @@ def look(
         pieces: write the next piece of each schedule that is being made, and delete that of each hidden league.
         duty: what is this conductor's: the rounds and messages of its leagues, and perhaps what concerns all leagues.
     """
-    now = timezone.now()
+    now = clock.now()
     leads = duty.leads
     if leads and not quick:
         losses.expire_leases(now=now)

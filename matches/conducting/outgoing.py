@@ -9,8 +9,6 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from django.utils import timezone
-
 from agents_registry.addresses import programs
 from agents_registry.addresses.endpoints import endpoint_policy, ports_of
 from agents_registry.models import Agent, Kind
@@ -31,6 +29,7 @@ from matches.league.conductors import SITE, WHOLE, Duty
 from matches.models import Match
 from matches.observing import telemetry
 from matches.view import queries, reach, sight
+from storage import clock
 from storage.prepared import Prepared
 
 MAX_STARTS_BYTES = MAX_BODY_BYTES - 4096
@@ -259,7 +258,7 @@ def _start_envelope(match: Match, referee: Agent, **fields: Any) -> dict[str, An
         "START_MATCH",
         sender=LEAGUE_MANAGER,
         conversation_id=match.conversation_id,
-        now=timezone.now(),
+        now=clock.now(),
         auth_token=credentials.league_token(referee),
         league_id=match.league_id,
         round_id=match.round.number,
@@ -352,7 +351,7 @@ def _ping(agent: Agent, dialect: str, spoken: Mapping[str, str]) -> bytes:
         "PING",
         sender=LEAGUE_MANAGER,
         conversation_id=f"conv-ping-{uuid.uuid4().hex[:8]}",
-        now=timezone.now(),
+        now=clock.now(),
         auth_token=credentials.league_token(agent),
         league_id=agent.league_id,
     )

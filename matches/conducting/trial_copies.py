@@ -14,11 +14,11 @@ from enum import StrEnum
 from typing import Any
 
 from django.core.cache import cache
-from django.utils import timezone
 
 from league_sdk.dialects.answers import Understanding
 from league_sdk.protocol.transcript import Wire
 from matches.push import notify
+from storage import clock
 
 logger = logging.getLogger(__name__)
 
@@ -77,7 +77,7 @@ class Trial:
     @property
     def open(self) -> bool:
         """Whether it is waiting or being sent."""
-        late = (timezone.now() - self.asked_at).total_seconds() > self.limit_s + LOST_AFTER_S
+        late = (clock.now() - self.asked_at).total_seconds() > self.limit_s + LOST_AFTER_S
         return self.state != State.DONE and not late
 
 

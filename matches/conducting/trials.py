@@ -20,7 +20,6 @@ from functools import partial
 from itertools import count
 from typing import Any
 
-from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from agents_registry.addresses import programs
@@ -38,6 +37,7 @@ from matches.inbox.calling import AgentCaller
 from matches.league.errors import ActionRefused
 from matches.push import notify, nudge
 from matches.view.recent import Recent
+from storage import clock
 
 logger = logging.getLogger(__name__)
 
@@ -77,7 +77,7 @@ def ask(*, agent: Agent, exchange: str, message: Mapping[str, Any], choice_field
     Raises:
         ActionRefused: this agent's last trial waits or is being sent, or too many of all agents do.
     """
-    now = timezone.now()
+    now = clock.now()
     trial = Trial(
         agent_pk=agent.pk,
         endpoint=agent.endpoint,

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from matches.push import nudge
+from storage import clock
 
 logger = logging.getLogger(__name__)
 
@@ -75,6 +76,10 @@ class Waker:
         await asyncio.sleep(LOOK_PAUSE_S)
 
 
+def _wall_s() -> float:
+    return clock.now().timestamp()
+
+
 class Looks:
     """The time of the last look, by the monotonic clock and by the wall clock.
 
@@ -82,7 +87,7 @@ class Looks:
         monotonic, wall: these clocks, in seconds; the wall clock since the epoch.
     """
 
-    def __init__(self, monotonic: Callable[[], float] = time.monotonic, wall: Callable[[], float] = time.time) -> None:
+    def __init__(self, monotonic: Callable[[], float] = time.monotonic, wall: Callable[[], float] = _wall_s) -> None:
         self._monotonic, self._wall = monotonic, wall
         self._made_at = self._made_at_wall = 0.0
 

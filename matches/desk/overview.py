@@ -9,7 +9,6 @@ from typing import Any
 
 from django.contrib.admin.utils import quote
 from django.urls import reverse
-from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
@@ -29,6 +28,7 @@ from matches.view import sight, summaries
 from matches.view.readiness import Ready, read_ready
 from matches.view.roles import Permission
 from matches.words import states
+from storage import clock
 
 EVERYTHING = frozenset(Permission)
 MAX_AGENT_ROWS = 100
@@ -91,7 +91,7 @@ def context(
                 "call_off": button(facts, ACTIONS[PLAN, "call-off"]),
             },
             "freeze": controls.freeze(facts, view),
-            "at": timezone.now(),
+            "at": clock.now(),
             "shown": carried(["planned_start", "freeze_planned"], league),
         }
     }

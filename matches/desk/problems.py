@@ -10,7 +10,6 @@ from urllib.parse import urlencode
 from django.contrib.admin.utils import quote
 from django.db.models import Q
 from django.urls import reverse
-from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
@@ -30,6 +29,7 @@ from matches.view.roles import Permission
 from matches.words import refusals
 from matches.words.match import reason_lost
 from matches.words.notes import sentence_of
+from storage import clock
 
 CONTEST_SHOWN = timedelta(minutes=5)
 """How long the desk shows that two programs took an agent's messages from each other, after they last did."""
@@ -284,7 +284,7 @@ def _cut_off(facts: Facts) -> list[Problem]:
 
 def _contested(facts: Facts) -> list[Problem]:
     """Agents whose messages two programs take from each other: one of them may be somebody else's."""
-    since = timezone.now() - CONTEST_SHOWN
+    since = clock.now() - CONTEST_SHOWN
     contested = [agent for agent in facts.agents if agent.contested_at is not None and agent.contested_at > since]
     if not contested:
         return []

@@ -7,7 +7,6 @@ from datetime import datetime
 from typing import Any
 
 from django.db import transaction
-from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
@@ -23,6 +22,7 @@ from matches.league.leagues import get_league
 from matches.models import League, Notice, Role, Series
 from matches.papers import importing
 from matches.push.nudge import nudge
+from storage import clock
 
 
 def ask(*, agent_ids: Iterable[int]) -> None:
@@ -64,7 +64,7 @@ def import_roster(*, league_id: str, text: str, agents_per_person: int | None = 
 
 def plan_start(*, league_id: str, at: datetime, all_rounds: bool, **_form: Any) -> None:
     """Plan a start, with the fields of the form as arguments."""
-    planned.plan_start(league_id=league_id, at=at, all_rounds=all_rounds, now=timezone.now())
+    planned.plan_start(league_id=league_id, at=at, all_rounds=all_rounds, now=clock.now())
 
 
 # Sentences that confirm an action

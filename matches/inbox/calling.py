@@ -9,8 +9,6 @@ from datetime import timedelta
 from typing import Any
 from urllib.parse import urlsplit
 
-from django.utils import timezone
-
 from agents_registry.models import Agent
 from league_sdk.protocol import notes, rpc
 from league_sdk.protocol.envelope import stamp
@@ -23,6 +21,7 @@ from league_sdk.transport.relayed import league_away, lost, not_connected, reply
 from matches.inbox.hub import hub
 from matches.inbox.lines import NotAnswered, NotConnected, Offer, SiteStalled, Terms
 from matches.observing import metrics
+from storage import clock
 
 
 async def hand_over(agent: int, message: dict[str, Any], terms: Terms) -> tuple[Outcome, dict[str, Any]]:
@@ -50,7 +49,7 @@ async def hand_over(agent: int, message: dict[str, Any], terms: Terms) -> tuple[
 
 def deadline(offer: Offer) -> dict[str, Any]:
     """The time at which the caller of an offer stops waiting, in the fields that the agent gets."""
-    ends = timezone.now() + timedelta(seconds=offer.left_s)
+    ends = clock.now() + timedelta(seconds=offer.left_s)
     return {"deadline": stamp(ends), "seconds_left": round(offer.left_s, 3)}
 
 

@@ -9,13 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from django.utils import timezone
-
 from league_sdk.protocol.limits import MAX_ID_CHARS
 from league_sdk.protocol.transcript import storable
 from matches.models import AuditEntry, Via
 from matches.models.audit import MAX_TARGET_CHARS
 from matches.models.desk import MAX_USER_CHARS
+from storage import clock
 
 
 def note(
@@ -40,7 +39,7 @@ def note(
         changes: for each thing that was changed, by its name, the value before and the value after.
     """
     AuditEntry.objects.create(
-        at=timezone.now(),
+        at=clock.now(),
         account="" if by is None else by.get_username()[:MAX_USER_CHARS],
         via=Via.API if by is None else Via.DESK,
         action=action,

@@ -7,7 +7,6 @@ from datetime import datetime
 from typing import Any
 
 from django.db import transaction
-from django.utils import timezone
 
 from league_sdk.ledger import chain
 from league_sdk.ledger.kinds import EventKind
@@ -16,6 +15,7 @@ from matches.models import Event, League
 from matches.observing import telemetry
 from matches.push import notify
 from matches.push.nudge import nudge
+from storage import clock
 from storage.prepared import Prepared, Sql, insert, swap
 
 _UNCHANGED_SEQ = Sql("event_seq")
@@ -31,7 +31,7 @@ def record(league_id: str, kind: EventKind, /, **data: Any) -> None:
         TypeError: a field is not one of the kind's, or of another type.
     """
     registry.check(kind, data)
-    at, salt = timezone.now(), os.urandom(chain.SALT_BYTES).hex()
+    at, salt = clock.now(), os.urandom(chain.SALT_BYTES).hex()
     link = _append(league_id, salt, kind, at, data)
     if link is None:
         # PostgreSQL only: another transaction recorded an event meanwhile. Lock the league's row, so that none can now.

@@ -7,7 +7,6 @@ from typing import Any
 
 from django.db import transaction
 from django.db.models import F, QuerySet
-from django.utils import timezone
 
 from agents_registry.models import Kind
 from agents_registry.registering import registration
@@ -22,6 +21,7 @@ from matches.view import queries, sight
 from matches.view.rows import Champions
 from matches.view.sight import View
 from matches.view.summaries import champions_of
+from storage import clock
 from storage.prepared import Prepared, swap
 
 _FINAL_FIELDS = ("rank", "tied_rank", "player_id", "display_name", "points")
@@ -40,7 +40,7 @@ def close_round_if_done(played: Round) -> bool:
     """
     if _UNFINISHED.all(round_id=played.pk):
         return False
-    now = timezone.now()
+    now = clock.now()
     with transaction.atomic():
         ended = {"state": RoundState.COMPLETED, "completed_at": now}
         if not swap(Round, ended, pk=played.pk, state=RoundState.RUNNING):
@@ -77,7 +77,7 @@ def complete_if_done(league: League) -> None:
     """
     if league.rounds.exclude(state=RoundState.COMPLETED).exists() or _open_ones(league).exists():
         return
-    now = timezone.now()
+    now = clock.now()
     running = League.objects.filter(pk=league.pk, state=LeagueState.RUNNING)
     # A pause ends with the league, but not that of the demo: the demo would restart.
     if not running.update(state=LeagueState.COMPLETED, completed_at=now, paused=league.demo and F("paused")):

@@ -6,7 +6,6 @@ from datetime import datetime
 from typing import Any
 
 from django.db import transaction
-from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
@@ -25,6 +24,7 @@ from matches.league.errors import ActionRefused
 from matches.league.leagues import get_league, move, named, refuse_over, refuse_paused
 from matches.league.play import fresh_seed
 from matches.models import League, Match, Round
+from storage import clock
 from storage.prepared import Prepared, swap
 
 _NO_PLAN: dict[str, Any] = {"starts_at": None, "starts_all": False}
@@ -45,7 +45,7 @@ def start_league(*, league_id: str, auto_advance: bool | None = None) -> League:
     """
     with transaction.atomic():
         # On SQLite no heartbeat is stored while this transaction writes: compare heartbeats with its beginning.
-        begun = timezone.now()
+        begun = clock.now()
         league = get_league(league_id)
         advances = {} if auto_advance is None else {"advances": auto_advance}
         if league.state == LeagueState.REGISTRATION:
@@ -110,7 +110,7 @@ def start_round(*, league_id: str, alive_at: datetime | None = None, by_itself: 
         freeze.begin_before(league, next_round.number)
         # Any start, by hand or by the clock, carries out a planned start.
         League.objects.filter(pk=league.pk, starts_at__isnull=False).update(**_NO_PLAN)
-        now = timezone.now()
+        now = clock.now()
         begun = {"state": RoundState.ANNOUNCING, "started_at": now}
         if not swap(Round, begun, pk=next_round.pk, state=RoundState.PENDING):
             raise ActionRefused(_("Round %(number)s has just been started.") % {"number": next_round.number})
@@ -295,7 +295,7 @@ def stop(*, league_id: str) -> League:
         give_up_matches(league, even_sealed=league.demo)
         sources = [state for state, targets in LEAGUE_ARROWS.items() if LeagueState.STOPPED in targets]
         unfinished = League.objects.filter(pk=league_id, state__in=sources)
-        ended = league.completed_at or timezone.now()
+        ended = league.completed_at or clock.now()
         if not unfinished.update(state=LeagueState.STOPPED, completed_at=ended, paused=False, **_NO_PLAN):
             raise ActionRefused(_("%(league)s is stopped already.") % named(league))
         # This has locked the league's row: a start or a replay that came meanwhile (PostgreSQL) has committed by now.

@@ -13,7 +13,6 @@ from typing import Any
 
 from django.db import transaction
 from django.db.models import F, QuerySet
-from django.utils import timezone
 
 from agents_registry.models import Agent, Kind
 from agents_registry.registering import registration
@@ -27,6 +26,7 @@ from matches.league import results
 from matches.league.effects import changed, record
 from matches.league.play import MAX_LOST_ATTEMPTS, lifecycle_step
 from matches.models import Match
+from storage import clock
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ def lose_attempt(
 
     Returns how many matches changed.
     """
-    now = timezone.now()
+    now = clock.now()
     lost = 0
     with transaction.atomic():
         strangers = registration.lock_students_referees(matches.values("referee_id"))

@@ -7,7 +7,6 @@ from itertools import chain
 
 from django.db import transaction
 from django.db.models import Q
-from django.utils import timezone
 
 from agents_registry.models import Agent
 from agents_registry.registering import moving
@@ -16,6 +15,7 @@ from league_sdk.protocol.states import IN_PLAY, AgentState
 from matches.league.effects import changed, record
 from matches.models import Event, League, Match
 from matches.push.nudge import nudge
+from storage import clock
 from storage.prepared import Prepared
 
 MAX_MOVES_PER_HOUR = 12
@@ -36,7 +36,7 @@ def settle() -> list[Agent]:
 
     Returns the players whose new addresses are to be called now.
     """
-    now = timezone.now().timestamp()
+    now = clock.now().timestamp()
     due = sorted((one for one in _MOVING.all() if one.moving["next_at"] <= now), key=lambda one: one.moving["next_at"])
     settled = [agent for agent in due if agent.moving["proven"] or agent.moving["taken"]]
     playing = Match.objects.filter(state__in=IN_PLAY).values_list("player_a", "player_b") if settled else ()
@@ -60,7 +60,7 @@ def _settle(agent_id: int, league_id: str | None) -> None:
         if agent is None or Match.objects.filter(Q(player_a=agent) | Q(player_b=agent), state__in=IN_PLAY).exists():
             return
         earlier = Event.objects.filter(league_id=league_id, kind=EventKind.PLAYER_MOVED, data__player_id=agent.code)
-        if earlier.filter(at__gte=timezone.now() - timedelta(hours=1)).count() >= MAX_MOVES_PER_HOUR:
+        if earlier.filter(at__gte=clock.now() - timedelta(hours=1)).count() >= MAX_MOVES_PER_HOUR:
             moving.look_later(agent, moving.MAX_INTERVAL_S)
             return
         addresses = {"moved_from": agent.endpoint, "moved_to": agent.moving["row"]["endpoint"]}

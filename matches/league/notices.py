@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from django.db import transaction
-from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from agents_registry.isolating import isolated
@@ -16,6 +15,7 @@ from matches.league.errors import ActionRefused, Invalid, NotFound
 from matches.league.leagues import get_league
 from matches.models import Event, Notice
 from matches.models.desk import MAX_NOTICE_CHARS, MAX_USER_CHARS
+from storage import clock
 
 
 @transaction.atomic
@@ -39,7 +39,7 @@ def say(*, league_id: str, text: str, by: str, player_id: str = "") -> Notice:
     if league.demo:
         raise ActionRefused(_("The demo league runs by itself: say it in another league."))
     agent = _player(league_id, player_id) if player_id else None
-    now = timezone.now()
+    now = clock.now()
     notice = Notice.objects.create(
         league=league, agent=agent, text=_checked(text), made_by=by[:MAX_USER_CHARS], made_at=now
     )
@@ -65,7 +65,7 @@ def withdraw(*, league_id: str, number: int) -> Notice:
     notice = get_league(league_id).notices.filter(pk=number).first()
     if notice is None:
         raise NotFound(_("There is no such notice in this league."))
-    moved = Notice.objects.filter(pk=number, withdrawn_at__isnull=True).update(withdrawn_at=timezone.now())
+    moved = Notice.objects.filter(pk=number, withdrawn_at__isnull=True).update(withdrawn_at=clock.now())
     if not moved:
         raise ActionRefused(_("This notice has been withdrawn already."))
     if notice.agent_id is None:

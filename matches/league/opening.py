@@ -8,7 +8,6 @@ from typing import Any
 from django.conf import settings as site
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
-from django.utils import timezone
 from django.utils.translation import gettext as _
 from pydantic import ValidationError as SettingsError
 
@@ -30,6 +29,7 @@ from matches.league.leagues import get_league, move, named, refuse_over, refuse_
 from matches.models import League
 from matches.view import readiness
 from matches.view.offered import offered_games
+from storage import clock
 
 
 def check_settings(values: Any) -> dict[str, Any]:
@@ -97,7 +97,7 @@ def create_league(
         game_type=game_type,
         settings=checked,
         demo=demo,
-        created_at=timezone.now(),
+        created_at=clock.now(),
     )
     with transaction.atomic():
         _insert(league)

@@ -12,7 +12,6 @@ from typing import Any
 
 from django.db import transaction
 from django.db.models import Q, QuerySet
-from django.utils import timezone
 
 from agents_registry.models import Agent, Kind
 from league_sdk.dialects.words import ANSWERS, CONTAINERS
@@ -24,6 +23,7 @@ from league_sdk.protocol.states import IN_PLAY, AgentState
 from league_sdk.protocol.transcript import clean
 from matches.models import Broadcast, Delivery, DeliveryState, League, Match
 from matches.push.nudge import nudge
+from storage import clock
 from storage.prepared import Prepared, insert, swap
 
 MIN_ALIVE_WINDOW_S = 10.0
@@ -62,7 +62,7 @@ def referees_of(league: League, *, at: datetime | None = None) -> list[Agent]:
         at: when they must have been alive; None for now.
     """
     # Our program sends a heartbeat every two seconds, even when idle. A referee that never sends any counts as alive.
-    alive_since = (at or timezone.now()) - timedelta(seconds=max(2 * league.rules.referee_lease_s, MIN_ALIVE_WINDOW_S))
+    alive_since = (at or clock.now()) - timedelta(seconds=max(2 * league.rules.referee_lease_s, MIN_ALIVE_WINDOW_S))
     trusted = _REFEREES.all(league_id=league.pk)
     alive = [
         referee
@@ -108,7 +108,7 @@ def queue(  # noqa: PLR0913 - a message has a type, a conversation and a round; 
     An undelivered older table or end of the league, and an undelivered announcement of a round that has ended, are
     dropped.
     """
-    now = timezone.now()
+    now = clock.now()
     payload = envelope(
         message_type,
         sender=LEAGUE_MANAGER,
@@ -155,7 +155,7 @@ def announced(league_id: str, round_number: int) -> bool:
 
 def settle(outcomes: Sequence[tuple[int, str]]) -> None:
     """Store the outcomes of deliveries: pairs of delivery id and problem; an empty problem means delivered."""
-    now = timezone.now()
+    now = clock.now()
     delivered = [pk for pk, problem in outcomes if not problem]
     pending = Delivery.objects.filter(state=DeliveryState.PENDING)
     if delivered:
@@ -172,7 +172,7 @@ def drop_all(league_id: str) -> None:
 
 
 def _drop(deliveries: QuerySet[Delivery], problem: str) -> None:
-    dropped = {"state": DeliveryState.DROPPED, "settled_at": timezone.now(), "problem": problem}
+    dropped = {"state": DeliveryState.DROPPED, "settled_at": clock.now(), "problem": problem}
     deliveries.filter(state=DeliveryState.PENDING).update(**dropped)
 
 
@@ -215,7 +215,7 @@ def relay_answer(*, player: Agent, message_type: str, match_id: str | None, mess
             message_type=message_type,
             round_number=match.round.number,
             payload=payload,
-            created_at=timezone.now(),
+            created_at=clock.now(),
         )
         Delivery.objects.create(broadcast=broadcast, agent_id=match.referee_id)
         transaction.on_commit(nudge)

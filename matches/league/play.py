@@ -14,7 +14,6 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import transaction
-from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from agents_registry.models import Agent
@@ -30,6 +29,7 @@ from matches.league.effects import changed, record, shown
 from matches.league.errors import ActionRefused
 from matches.models import Match, Message
 from matches.observing import telemetry
+from storage import clock
 from storage.prepared import JsonText, insert, swap
 
 logger = logging.getLogger(__name__)
@@ -54,7 +54,7 @@ def assign(*, match: Match, referee: Agent, lease_s: float) -> Match | None:
 
     Returns the match as it is now, or None if another transaction changed it first.
     """
-    now = timezone.now()
+    now = clock.now()
     attempt = match.attempt + 1
     values: dict[str, Any] = {
         "state": MatchState.ASSIGNED,
@@ -113,7 +113,7 @@ def assign_teller(*, match: Match, referee: Agent, lease_s: float) -> Match | No
         "state": MatchState.ASSIGNED,
         "attempt": match.attempt + 1,
         "referee": referee,
-        "lease_until": timezone.now() + timedelta(seconds=lease_s),
+        "lease_until": clock.now() + timedelta(seconds=lease_s),
     }
     waits = Match.objects.filter(pk=match.pk, attempt=match.attempt, referee__isnull=True, seal__isnull=False)
     if not waits.filter(state__in=IN_PLAY).update(**values):
@@ -131,7 +131,7 @@ def renew_lease(*, match_pk: int, attempt: int, lease_s: float) -> datetime | No
 
     Returns the end of the new lease; None if the match is no longer ASSIGNED in this attempt.
     """
-    until = timezone.now() + timedelta(seconds=lease_s)
+    until = clock.now() + timedelta(seconds=lease_s)
     renewed = swap(Match, {"lease_until": until}, pk=match_pk, attempt=attempt, state=MatchState.ASSIGNED)
     return until if renewed else None
 
@@ -154,7 +154,7 @@ def note_heartbeat(referee: Agent) -> None:
 
     One of a student's is always noted: that locks its row before its matches, as losing an attempt does.
     """
-    fresh = referee.heard_at is not None and timezone.now() - referee.heard_at < timedelta(seconds=1)
+    fresh = referee.heard_at is not None and clock.now() - referee.heard_at < timedelta(seconds=1)
     if not (fresh and referee.site_key) or referee.problem or referee.state == AgentState.SUSPENDED:
         registration.heard_from_referee(agent_id=referee.pk)
 
@@ -218,7 +218,7 @@ def insert_entries(rows: Sequence[tuple[Any, ...]]) -> None:
 def release(*, league_id: str, match_id: str) -> None:
     """Release a HELD match at the instructor's order, and reset its count of lost attempts."""
     match = Match.objects.filter(league_id=league_id, match_id=match_id).first()
-    if match is None or not release_held(match, now=timezone.now(), lost_attempts=0):
+    if match is None or not release_held(match, now=clock.now(), lost_attempts=0):
         raise ActionRefused(_("%(match)s is not held: there is nothing to release.") % {"match": match_id})
 
 

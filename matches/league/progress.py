@@ -8,7 +8,6 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import transaction
-from django.utils import timezone
 
 from agents_registry.models import Agent
 from agents_registry.registering import registration
@@ -29,6 +28,7 @@ from matches.league.play import (
 )
 from matches.league.progress_reading import MatchProgress
 from matches.models import Match
+from storage import clock
 from storage.prepared import Prepared, listed, swap
 
 _JUDGED = Prepared(
@@ -72,7 +72,7 @@ def progress(*, referee: Agent, items: Sequence[MatchProgress], leaving: bool = 
         else:
             note_heartbeat(referee)
         rows = _JUDGED.all(referee_id=referee.pk, match_ids=listed([item.match_id for item in items]))
-        report = _Report(referee, timezone.now(), {(match.league_id, match.match_id): match for match in rows})
+        report = _Report(referee, clock.now(), {(match.league_id, match.match_id): match for match in rows})
         answers = [report.take(item) for item in items]
         report.write()
     return answers

@@ -16,7 +16,6 @@ from typing import Any
 
 from django.db import transaction
 from django.db.models import Model
-from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from agents_registry.models import Agent, AgentToken, Kind, NameLook, NameRefused, RosterEntry
@@ -40,6 +39,7 @@ from matches.models import (
     Round,
 )
 from matches.view import sight
+from storage import clock
 from storage.inside import delete_rows
 from storage.prepared import Prepared
 
@@ -78,7 +78,7 @@ def hide(league: League) -> None:
     # Stopped, as the agents of a league that is over have no claim to their addresses.
     gone: dict[str, Any] = {"state": LeagueState.STOPPED, "frozen_seq": None, "series": None, "starts_at": None}
     idle = League.objects.filter(pk=league.pk).exclude(state=LeagueState.RUNNING)
-    if not idle.update(**gone, remove_at=timezone.now()):
+    if not idle.update(**gone, remove_at=clock.now()):
         raise ActionRefused(_("%(league)s has just changed: look again.") % named(league))
     registration.retire(agent_ids=league.agents.filter(kind=Kind.PLAYER).values_list("pk", flat=True))
     league.agents.update(ping_wanted=False, trusted=False, moving={})
@@ -92,7 +92,7 @@ def remove_pieces() -> bool:
 
     Returns whether there was such a league.
     """
-    now = timezone.now()
+    now = clock.now()
     due = [league for league in _DUE.all() if league.remove_at is not None and league.remove_at <= now]
     for league in due:
         remove_piece(league)

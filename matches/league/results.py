@@ -8,7 +8,6 @@ from dataclasses import replace
 from typing import Any
 
 from django.db import transaction
-from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from agents_registry.registering import registration
@@ -27,6 +26,7 @@ from matches.league.play import PROGRESS_STATES, lifecycle_step, unplayed
 from matches.league.reports import Verdict, read_lifecycle
 from matches.models import Match
 from matches.observing import metrics
+from storage import clock
 from storage.prepared import swap
 
 logger = logging.getLogger(__name__)
@@ -54,7 +54,7 @@ def count_sealed(match: Match, seal: Mapping[str, Any], *, is_told: bool = False
 
 def finish(match: Match, verdict: Verdict, *, states: Sequence[str], steps: Sequence[dict[str, str]] = ()) -> bool:
     """Move a match from one of ``states`` to FINISHED; false if the attempt is over or another result came first."""
-    now = timezone.now()
+    now = clock.now()
     # A student's referee may have left tokens in its texts. Everybody reads these, so addresses are removed, too.
     public_faults, own_words = split_own_words(verdict.faults)
     texts = (verdict.reason, verdict.details, public_faults)

@@ -14,7 +14,6 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from agents_registry.models import Agent
@@ -25,6 +24,7 @@ from matches.league.errors import ActionRefused
 from matches.league.progress_reading import MatchProgress
 from matches.league.reports import Verdict, read_verdict
 from matches.models import Match
+from storage import clock
 
 SEALED, REFUSED = "sealed", "refused"
 
@@ -67,7 +67,7 @@ def _seal_of(match: Match, referee: Agent, verdict: Mapping[str, Any]) -> dict[s
         "conversation_id": match.conversation_id,
         "referee_id": referee.code,
         "referee_pk": referee.pk,
-        "sealed_at": timezone.now().isoformat(),
+        "sealed_at": clock.now().isoformat(),
         "status": verdict["status"],
         "winner_player_id": verdict.get("winner_player_id"),
         "reason": clean(verdict.get("reason") or ""),

@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from typing import Any
 
 from django.db import transaction
-from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from agents_registry.models import RosterEntry
@@ -18,6 +17,7 @@ from matches.league.effects import changed
 from matches.league.errors import ActionRefused, Invalid
 from matches.league.leagues import get_league, named, refuse_demo
 from matches.models import League
+from storage import clock
 
 OVER = (LeagueState.COMPLETED, LeagueState.STOPPED)
 _CODE = "registration_code"
@@ -33,7 +33,7 @@ def archive(*, league_id: str) -> League:
     """
     league = get_league(league_id)
     refuse_demo(league)
-    if not League.objects.filter(pk=league.pk, state__in=OVER).update(archived_at=timezone.now()):
+    if not League.objects.filter(pk=league.pk, state__in=OVER).update(archived_at=clock.now()):
         raise ActionRefused(_("%(league)s is not over: stop it first, or let it end.") % named(league))
     changed(league.pk)
     return league

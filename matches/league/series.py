@@ -7,7 +7,6 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.db.models import Max
-from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from agents_registry.isolating import isolated, without_controls
@@ -18,6 +17,7 @@ from matches.league.errors import ActionRefused, Invalid
 from matches.league.leagues import get_league, refuse_demo
 from matches.models import League, Series
 from matches.view import roles
+from storage import clock
 
 MAX_LEAGUES = 40
 """How many leagues a series may have: its page reads the table of each."""
@@ -86,7 +86,7 @@ def _refuse_strangers(series: Series, by: Any) -> None:
 
 
 def _create(series_id: str, series_name: str) -> Series:
-    series = Series(series_id=series_id, created_at=timezone.now())
+    series = Series(series_id=series_id, created_at=clock.now())
     try:
         series.clean_fields(exclude=["display_name", "created_at"])
     except ValidationError as error:

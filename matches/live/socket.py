@@ -16,12 +16,12 @@ from django.conf import settings
 from django.contrib.auth import get_user
 from django.contrib.sessions.backends.db import SessionStore
 from django.http import HttpRequest, parse_cookie
-from django.utils import timezone
 
 from matches.audience.pages import PageKey
 from matches.live.hub import Listener, NotRendered, hub
 from matches.observing import metrics
 from matches.view import roles
+from storage import clock
 
 MAX_UNACKNOWLEDGED_FRAMES = 2
 """Frames sent to a browser and not acknowledged; further changes wait until one is, and are sent as one frame."""
@@ -223,7 +223,7 @@ class _Socket:
                 if self._unacknowledged and time.monotonic() - self._heard_at > self._times.patience_s:
                     raise
                 # The server's time lets the page show correct ages when the browser's clock is wrong.
-                now = timezone.now().isoformat()
+                now = clock.now().isoformat()
                 beat = {"type": "heartbeat", "seq": self._listener.seen, "now": now}
                 await self._put({"text": json.dumps(beat)})
                 continue

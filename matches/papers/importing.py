@@ -17,7 +17,6 @@ from django.conf import settings as site
 from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
 from django.db import IntegrityError, transaction
-from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from agents_registry.isolating import isolated
@@ -35,6 +34,7 @@ from matches.papers.checking import chain_sentence, try_events, try_pages
 from matches.papers.files import NotALeague
 from matches.papers.reading import LeagueDocument, read
 from matches.papers.sections import NAMED_BY, SECTIONS
+from storage import clock
 
 logger = logging.getLogger(__name__)
 ROWS_PER_PIECE, PAUSE_S = 200, 0.02
@@ -95,7 +95,7 @@ def stage(*, file: IO[bytes]) -> Imported:
         earlier = list(untouched.events.all()) if untouched is not None else []
         League.objects.filter(pk=league.pk).delete()
         # Until it is published it counts as stopped: nothing of it is played, and no agent of it is looked for.
-        hidden = {"state": LeagueState.STOPPED, "remove_at": timezone.now() + LEASE}
+        hidden = {"state": LeagueState.STOPPED, "remove_at": clock.now() + LEASE}
         League(**document.league.model_dump() | hidden).save(force_insert=True)
     try:
         _insert_rows(league, document)
@@ -140,13 +140,13 @@ def _renew(league_id: str, **columns: Any) -> None:
     Raises:
         ActionRefused: it is being deleted already, as the import stood still.
     """
-    kept = League.with_hidden.filter(pk=league_id, remove_at__gt=timezone.now())
-    if not kept.update(**({"remove_at": timezone.now() + LEASE} | columns)):
+    kept = League.with_hidden.filter(pk=league_id, remove_at__gt=clock.now())
+    if not kept.update(**({"remove_at": clock.now() + LEASE} | columns)):
         raise ActionRefused(_("The import stood still for too long, and is given up: import the file again."))
 
 
 def _take_away(league: League) -> None:
-    League.with_hidden.filter(pk=league.pk, remove_at__isnull=False).update(remove_at=timezone.now())
+    League.with_hidden.filter(pk=league.pk, remove_at__isnull=False).update(remove_at=clock.now())
     while not removing.remove_piece(league):
         continue
 

@@ -7,13 +7,12 @@ from collections.abc import Iterable
 from datetime import timedelta
 from urllib.parse import urlsplit
 
-from django.utils import timezone
-
 from agents_registry.models import Agent
 from league_sdk.protocol.faults import UNREACHED
 from league_sdk.protocol.inbox import SCHEME
 from league_sdk.protocol.states import ResultStatus
 from matches.models import Match
+from storage import clock
 
 REMEMBERED = timedelta(minutes=2)
 """How long a referee is given no match with a player that it did not reach and another one did; then it may try."""
@@ -37,7 +36,7 @@ def not_reached() -> dict[int, set[int]]:
     A player that refuses one referee on purpose is in it for that referee only: all it gains is not to be judged by it.
     """
     found: dict[int, set[int]] = defaultdict(set)
-    handed_on = Match.objects.filter(unreached__isnull=False, finished_at__gt=timezone.now() - REMEMBERED)
+    handed_on = Match.objects.filter(unreached__isnull=False, finished_at__gt=clock.now() - REMEMBERED)
     columns = ("unreached", "attempt", "status", "faults", "referee_id", "player_a__code", "player_b__code")
     for match in handed_on.select_related("player_a", "player_b").only(*columns):
         first = match.unreached or {}

@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from django.db import models
-from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -27,6 +26,7 @@ from league_sdk.protocol.sentences import Sentence
 from league_sdk.protocol.states import AgentState, LeagueState
 from matches.models import Check, CheckState, League
 from matches.view.recent import Recent
+from storage import clock
 
 
 class Ready(models.TextChoices):
@@ -137,7 +137,7 @@ def by_its_way(agent: Agent, known: Mapping[tuple[str, str], list[CheckSummary]]
 
 def readiness(agents: Collection[Agent], *, now: datetime | None = None) -> dict[int, Readiness]:
     """The readiness of some agents by primary key; the same few queries for any number."""
-    now = now or timezone.now()
+    now = now or clock.now()
     known = history(agents)
     leagues = League.objects.in_bulk({agent.league_id for agent in agents if agent.league_id is not None})
     checks = {agent.pk: checks_of(agent, known, leagues) for agent in agents}

@@ -14,7 +14,6 @@ from urllib.parse import urlencode
 
 from django.db.models.fields.json import KT
 from django.urls import reverse
-from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
@@ -38,6 +37,7 @@ from matches.words import states
 from matches.words.corrections import correction_event
 from matches.words.match import own_words
 from matches.words.notes import sentence_of
+from storage import clock
 
 SHOWN_PRACTICES = 5
 """How many practice matches the page lists, the latest first."""
@@ -171,7 +171,7 @@ def _practice(agent: Agent) -> Practice:
         for row in rows
     ]
     open_url = next((line.url for line, row in zip(played, rows, strict=True) if row.finished_at is None), "")
-    at = practising.next_at(agent, timezone.now())
+    at = practising.next_at(agent, clock.now())
     return Practice(
         [(name, names[name]) for name in practising.games_of(agent)],
         list(Opponent.choices),

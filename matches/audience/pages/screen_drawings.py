@@ -11,8 +11,6 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from django.utils import timezone
-
 from league_sdk.protocol.states import IN_PLAY, MatchState
 from matches.audience.pages import parts
 from matches.audience.pages.drawings import with_drawing
@@ -23,6 +21,7 @@ from matches.view.interest import Candidate, choose
 from matches.view.recent import Recent
 from matches.view.screens import steering
 from matches.view.sight import View
+from storage import clock
 
 MAX_KEPT_ROUNDS = 100
 COLUMNS = (
@@ -91,4 +90,4 @@ def chosen(
 
 
 def _now() -> datetime:
-    return timezone.now()
+    return clock.now()

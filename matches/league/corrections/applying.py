@@ -15,7 +15,6 @@ from typing import Any
 
 from django.db import IntegrityError, transaction
 from django.db.models import Q
-from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from agents_registry.models import Agent, Kind
@@ -34,6 +33,7 @@ from matches.models import Correction, League, Match, Round
 from matches.view import sight
 from matches.view.sight import View
 from matches.view.summaries import champions_of
+from storage import clock
 from storage.prepared import swap
 
 MAX_MATCHES_UNPREPARED = 20_000
@@ -135,7 +135,7 @@ def make(
             "matches": {change.match.match_id: change.outcome for change in plan.changes},
         },
         made_by=by[: Correction._meta.get_field("made_by").max_length],
-        made_at=timezone.now(),
+        made_at=clock.now(),
     )
     try:
         with transaction.atomic():
@@ -179,7 +179,7 @@ def undo(
     played = {change.match.match_id: change.known.outcome for change in plan.changes}
     moved = Correction.objects.filter(pk=correction.pk, undone_at__isnull=True).update(
         undone_by=by[: Correction._meta.get_field("undone_by").max_length],
-        undone_at=timezone.now(),
+        undone_at=clock.now(),
         undone_reason=plan.reason,
         after=correction.after | {"taken_back": played},
     )
@@ -215,7 +215,7 @@ def _before(league: League, plan: Plan, player: Agent | None) -> dict[str, Any]:
 
 def _apply(league: League, plan: Plan, ready: Ready | None) -> None:
     """Write a plan: its rows and its event, and what follows from them."""
-    now = timezone.now()
+    now = clock.now()
     rows = {
         match.match_id: match
         for match in Match.objects.filter(pk__in=[change.match.pk for change in plan.changes])

@@ -8,7 +8,6 @@ from datetime import datetime
 from typing import Annotated, Any
 
 from django.db.models import Max
-from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from typing_extensions import TypedDict
@@ -27,6 +26,7 @@ from matches.models import Correction, League, Match
 from matches.view import queries, sight
 from matches.view.rows import Fault
 from matches.view.sight import View
+from storage import clock
 
 
 def situation(league: League, matches: Iterable[Match], number: int) -> Situation:
@@ -168,7 +168,7 @@ def preview(league: League, plan: Plan) -> Preview:
 
 def foreseen(view: View, plan: Plan) -> View:
     """The view of a league as it would be after a plan."""
-    now = timezone.now()
+    now = clock.now()
     event = Happened(view.moment.seq + 1, plan.event, plan.data(now), now)
     return View(view.league, fold(view.moment, [event]))
 

@@ -14,7 +14,6 @@ from typing import Any
 
 from django.conf import settings
 from django.db.models import Q
-from django.utils import timezone
 
 from agents_registry.models import Agent, Kind
 from league_sdk.ledger.kinds import EventKind
@@ -25,6 +24,7 @@ from matches.papers import layout
 from matches.papers.shared.leagues import Finished, LeagueFiles, known_upto
 from matches.papers.shared.tree import Tree, is_name, line
 from matches.view import queries
+from storage import clock
 
 MATCHES_PER_CHUNK = 50
 """Matches whose messages are in memory at the same time."""
@@ -93,7 +93,7 @@ class Projection:
         wanted = League.objects.filter(demo=False).order_by("created_at", "pk")
         if self._kept_for is not None:
             # When a league drops out, the others are written again: the files of agents are of all leagues.
-            wanted = wanted.exclude(completed_at__lt=timezone.now() - self._kept_for)
+            wanted = wanted.exclude(completed_at__lt=clock.now() - self._kept_for)
         leagues = list(wanted)
         if not self._continues(leagues):
             self._start_over()
