@@ -45,7 +45,7 @@ def _parse() -> argparse.Namespace:
     parser.add_argument("--short", action="store_true", help="only the faults that .ci/run tries")
     parser.add_argument("--only", default="", metavar="WORDS", help="only faults with these words in their name")
     parser.add_argument("--random", type=int, default=0, metavar="N", help="N faults, drawn by the seed")
-    parser.add_argument("--lasts", type=float, default=30.0, metavar="SECONDS", help="how long a fault lasts (30)")
+    parser.add_argument("--lasts", type=float, default=12.0, metavar="SECONDS", help="how long a fault lasts (12)")
     return parser.parse_args()
 
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import shutil
+import struct
 import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -34,11 +36,13 @@ MACHINES = {
 }
 """Every machine with the last byte of its address. Behind ``router`` is ``home``, whose players dial out."""
 API_KEY = "key-of-the-machines"
-PLAYERS = 6
+PLAYERS = 5
 """Players on each of the two machines that have some."""
 THINK_S = 0.3
 DEPLOY = ROOT / "deploy"
 READY_S = 60.0
+DISKS_MB = {"web1": 64, "conductor1": 64, "db": 600}
+"""Machines whose disk can be full: their data folders have a file system of this size."""
 _PATH = "/usr/sbin:/usr/bin:/sbin:/bin"
 
 T = TypeVar("T")
@@ -68,6 +72,11 @@ class Bed:
         self.folder, self.network, self.machines = folder, network, network.machines
         self.url = f"http://{self.machines['proxy'].address}"
         folder.chmod(0o755)
+        self._disks = {name: folder / ("postgres" if name == "db" else name) for name in DISKS_MB}
+        for name, place in self._disks.items():
+            place.mkdir()
+            subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={DISKS_MB[name]}m", "none", place], check=True)
+        self._clock_library = self._build_clock()
         data = f"postgres://league@{SUBNET}.2:5432/league"
         self._site = self._environment(
             "site",
@@ -104,9 +113,43 @@ class Bed:
             **values,
         }
 
+    def _build_clock(self) -> Path | None:
+        """What makes a machine's clock wrong; None without a C compiler."""
+        compiler, library = shutil.which("cc"), self.folder / "clock.so"
+        if compiler is None:
+            return None
+        source = Path(__file__).with_name("clock.c")
+        subprocess.run([compiler, "-shared", "-fPIC", "-O2", "-o", library, source], check=True)
+        return library
+
+    def set_clock(self, name: str, seconds: int) -> bool:
+        """Let a machine's clock be so many seconds ahead, or behind; returns whether that can be done here."""
+        # Written into the file that its processes have mapped.
+        with (self.folder / f"{name}.clock").open("r+b") as file:
+            file.write(struct.pack("q", seconds))
+        return self._clock_library is not None
+
+    def fill_disk(self, name: str) -> None:
+        """Leave no room on a machine's disk."""
+        with (self._disks[name] / "full").open("wb", buffering=0) as file, suppress(OSError):
+            while True:
+                file.write(bytes(1024 * 1024))
+
+    def empty_disk(self, name: str) -> None:
+        """Make room again."""
+        (self._disks[name] / "full").unlink()
+
     def _manage(self, name: str, *words: str) -> None:
         environment = self._site | {"LEAGUE_DATA": str(self.folder / name)}
-        self.machines[name].add(name, [sys.executable, "manage.py", *words], environment, self.folder)
+        self._add(name, [sys.executable, "manage.py", *words], environment)
+
+    def _add(self, name: str, command: list[str], environment: dict[str, str]) -> None:
+        """The process of a machine whose clock can be wrong."""
+        clock = self.folder / f"{name}.clock"
+        clock.write_bytes(struct.pack("q", 0))
+        if self._clock_library is not None:
+            environment = environment | {"LD_PRELOAD": str(self._clock_library), "CLOCK_FILE": str(clock)}
+        self.machines[name].add(name, command, environment, self.folder)
 
     def _install_referee(self, name: str) -> None:
         machine = self.machines[name]
@@ -114,13 +157,13 @@ class Bed:
         command = ["referee", "--league", f"{self.url}/mcp", "--host", "0.0.0.0", "--port", "8001"]
         where = ["--endpoint", f"http://{machine.address}:8001/mcp", "--name", f"Referee {machine.address}:8001"]
         environment = self._environment(name, LEAGUE_REFEREE_KEY=self._site["LEAGUE_REFEREE_KEY"])
-        machine.add(name, [sys.executable, "manage.py", *command, *where], environment, self.folder)
+        self._add(name, [sys.executable, "manage.py", *command, *where], environment)
 
     def _install_database(self) -> None:
         machine, initdb = self.machines["db"], initdb_path()
         assert initdb is not None
-        home, data = self.folder / "postgres", self.folder / "postgres" / "data"
-        home.mkdir()
+        home = self._disks["db"]
+        data = home / "data"
         shutil.chown(home, "postgres")
         user = ["setpriv", "--reuid=postgres", "--regid=postgres", "--init-groups"]
         options = ["-D", str(data), "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C.UTF-8", "--no-sync"]
@@ -128,7 +171,15 @@ class Bed:
         with (data / "pg_hba.conf").open("a", encoding="utf-8") as hba:
             hba.write(f"host all all {SUBNET}.0/24 trust\n")
         options = ["-D", str(data), "-h", machine.address, "-c", "fsync=off", "-c", "unix_socket_directories="]
-        postgres = [*user, str(Path(initdb).parent / "postgres"), *options, "-c", "max_connections=200"]
+        postgres = [
+            *user,
+            str(Path(initdb).parent / "postgres"),
+            *options,
+            "-c",
+            "max_connections=200",
+            "-c",
+            "max_wal_size=128MB",
+        ]
         machine.add("postgres", postgres, {"PATH": _PATH, "LC_ALL": "C.UTF-8"}, home)
         options = ["--bind", machine.address, "--protected-mode", "no", "--save", "", "--appendonly", "no"]
         machine.add("redis", ["redis-server", *options], {"PATH": _PATH}, self.folder)
@@ -187,6 +238,8 @@ class Bed:
         """Kill every process."""
         for machine in self.machines.values():
             await machine.kill()
+        umount = await asyncio.create_subprocess_exec("umount", "--lazy", *self._disks.values())
+        assert await umount.wait() == 0
 
     # What an instructor does ------------------------------------------------------------------
 

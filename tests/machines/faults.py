@@ -110,16 +110,45 @@ class Cut(Fault):
     async def begin(self, bed: Bed) -> str:
         self._ends = (bed.network.drop(*self.rules),)
         if self.delay:
-            end = bed.network.delay(self.delay, BAD_DELAY_MS)
-            if end is None:
-                return f"loss only: this kernel has no netem, which would delay by {BAD_DELAY_MS} ms"
-            self._ends += (end,)
+            self._ends += (bed.network.delay(self.delay, BAD_DELAY_MS // 2),)
         return ""
 
     async def end(self, bed: Bed) -> None:
         for end in self._ends:
             end()
         self._ends = ()
+
+
+@dataclass(slots=True, kw_only=True)
+class Clock(Fault):
+    """The clock of a machine leaps, and leaps back at the end.
+
+    Attributes:
+        seconds: by how much; forward if it is positive.
+    """
+
+    machine: str
+    seconds: int
+
+    async def begin(self, bed: Bed) -> str:
+        return "" if bed.set_clock(self.machine, self.seconds) else "nothing done: no C compiler is installed"
+
+    async def end(self, bed: Bed) -> None:
+        bed.set_clock(self.machine, 0)
+
+
+@dataclass(slots=True, kw_only=True)
+class Full(Fault):
+    """The disk of a machine is full."""
+
+    machine: str
+
+    async def begin(self, bed: Bed) -> str:
+        bed.fill_disk(self.machine)
+        return ""
+
+    async def end(self, bed: Bed) -> None:
+        bed.empty_disk(self.machine)
 
 
 def away(machine: str) -> tuple[str, ...]:
@@ -157,6 +186,8 @@ def every_fault(lasts_s: float) -> list[Fault]:
             Cut(name=f"{machine} cut off", lasts_s=lasts_s, rules=away(machine)),
             Cut(name=f"{machine} sends nothing", lasts_s=lasts_s, rules=(out_of(machine),)),
             Frozen(name=f"{machine} frozen", lasts_s=lasts_s, machine=machine),
+            Clock(name=f"{machine}: clock 5 min ahead", lasts_s=lasts_s, machine=machine, seconds=300),
+            Clock(name=f"{machine}: clock 5 min behind", lasts_s=lasts_s, machine=machine, seconds=-300),
         ]
     bad = {"lasts_s": lasts_s, "delay": "referee1"}
     faults += [
@@ -184,6 +215,9 @@ def every_fault(lasts_s: float) -> list[Fault]:
             lasts_s=lasts_s,
             rules=tuple(f"{rule} tcp {side} 6379" for rule, side in ((into("db"), "dport"), (out_of("db"), "sport"))),
         ),
+        Full(name="web1: disk full", lasts_s=lasts_s, machine="web1"),
+        Full(name="conductor1: disk full", lasts_s=lasts_s, machine="conductor1"),
+        Full(name="db: disk full", lasts_s=lasts_s, machine="db", goes_on=False),
         Killed(name="proxy killed", lasts_s=5, machine="proxy", goes_on=False),
         Cut(name="players cut off", lasts_s=lasts_s, rules=away("players"), spares=False),
     ]

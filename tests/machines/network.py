@@ -14,6 +14,7 @@ import os
 import shutil
 import signal
 import subprocess
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -21,6 +22,7 @@ from typing import TypeVar
 
 from tests.chaos.processes import Unit
 from tests.chaos.servers import NotInstalled
+from tests.paths import ROOT
 
 PREFIX = "lgm"
 SUBNET = "10.66.0"
@@ -188,19 +190,28 @@ class Network:
 
         return end
 
-    def delay(self, name: str, milliseconds: int) -> Callable[[], None] | None:
-        """Delay what goes to a machine, and what comes from it; None if this kernel cannot (it has no netem)."""
-        netem = ("root", "netem", "delay", f"{milliseconds}ms")
-        places = ((self._switch, name), (self.machines[name].namespace, "eth0"))
-        try:
-            for namespace, device in places:
-                self._in(namespace, "tc", "qdisc", "add", "dev", device, *netem)
-        except RuntimeError:
-            return None
+    def delay(self, name: str, milliseconds: int) -> Callable[[], None]:
+        """Delay what goes to a machine, and what comes from it, by a slow cable between it and the switch.
+
+        Returns:
+            A function that takes the cable away.
+        """
+        words = ["-m", "tests.machines.slow_cable", "slow-a", "slow-b", str(milliseconds)]
+        command = ["ip", "netns", "exec", self._switch, sys.executable, *words]
+        cable = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
+        assert cable.stdout is not None
+        if cable.stdout.readline() != "ready\n":
+            raise RuntimeError(f"the slow cable has ended: {cable.wait()}")
+        self._in(self._switch, "ip", "link", "add", "slow", "type", "bridge")
+        self._in(self._switch, "ip", "link", "set", "slow", "up")
+        for device, bridge in (("slow-a", "bridge"), ("slow-b", "slow"), (name, "slow")):
+            self._in(self._switch, "ip", "link", "set", device, "master", bridge, "up")
 
         def end() -> None:
-            for namespace, device in places:
-                self._in(namespace, "tc", "qdisc", "del", "dev", device, "root")
+            with cable:
+                cable.kill()
+            self._in(self._switch, "ip", "link", "set", name, "master", "bridge")
+            self._in(self._switch, "ip", "link", "delete", "slow")
 
         return end
 
