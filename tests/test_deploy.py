@@ -66,6 +66,19 @@ def _replicas(service: dict[str, Any]) -> int:
     return int(service.get("deploy", {}).get("replicas", 1))
 
 
+def test_conductors_share_one_folder_shared_that_outlives_their_containers() -> None:
+    """``/data`` lies in memory, so a volume of its own is mounted in it; the image says who owns that."""
+    folder = "/data/SHARED"
+    volumes = {name: service.get("volumes", []) for name, service in OURS.items()}
+    assert {name for name, mounted in volumes.items() if mounted} == {"conductor"}
+    (mounted,) = volumes["conductor"]
+    name, _, where = mounted.partition(":")
+    assert (name in COMPOSE["volumes"], where) == (True, folder)
+    image = (DEPLOY / "Dockerfile").read_text(encoding="utf-8")
+    made, declared = image.index(f"mkdir -p {folder} && chown -R league /data"), image.index("VOLUME /data")
+    assert made < declared
+
+
 @pytest.mark.parametrize("name", sorted(OURS))
 def test_a_container_has_few_rights(name: str) -> None:
     service = OURS[name]

@@ -555,6 +555,23 @@ def test_two_writers_in_turn_leave_what_one_would_have_written(tmp_path: Path, r
     assert len(json.loads(files(root)["data/players/P01/history.json"])["matches"]) == 3
 
 
+def test_a_conductor_with_a_folder_of_its_own_brings_it_up_to_date_when_it_takes_over(root: Path) -> None:
+    made, other = make.running_league(), root.with_name("other")
+    projection(root).update()
+    taking_over = projection(other)
+    taking_over.update()
+    make.finish_round(made)
+    make.next_round(made)
+    projection(root).update()
+    # Nobody writes the other folder meanwhile: it stays as it was.
+    assert content(other) != content(root)
+    make.finish_round(made)
+    taking_over.update()
+    projection(root).update()
+    assert content(other) == content(root)
+    assert_like_new(other)
+
+
 def test_a_league_leaves_the_folder_so_long_after_its_end(root: Path) -> None:
     for league_id in ("old", "fall"):
         made = make.running_league(league_id, players=2)
