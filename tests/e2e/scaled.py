@@ -128,11 +128,11 @@ class Scaled:
         """Start a conductor."""
         return self._keep(Process(self, self._next("conductor"), "conductor"))
 
-    def start_referee(self, web: WebProcess) -> Process:
+    def start_referee(self, web: WebProcess, matches_at_once: int = 32) -> Process:
         """Start a referee that calls one of the web processes."""
         name = self._next("referee")
         where = ["--league", f"{web.url}/mcp", "--port", str(free_port()), "--name", name]
-        return self._keep(Process(self, name, "referee", *where))
+        return self._keep(Process(self, name, "referee", *where, "--max-concurrent", str(matches_at_once)))
 
     def wait_for_referees(self, web: WebProcess, count: int) -> None:
         """Wait until ``count`` referees may be given a match."""

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import io
-import shutil
-import subprocess
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
@@ -14,12 +12,10 @@ import aiohttp
 import pytest
 from aiohttp import web
 
+from tests.e2e.haproxy import haproxy
 from tests.e2e.ports import free_port
-from tests.e2e.servers import missing
-from tests.paths import ROOT
 
 pytestmark = [pytest.mark.e2e, pytest.mark.long, pytest.mark.timeout(60)]
-DEPLOY = ROOT / "deploy" / "haproxy"
 REPORT_ID = "0f8fad5b-d9cb-469f-a165-70867728950e"
 
 
@@ -94,27 +90,13 @@ class Site:
 @asynccontextmanager
 async def site(folder: Path) -> AsyncIterator[Site]:
     """HAProxy with the shipped files, before two web processes that answer."""
-    program = shutil.which("haproxy", path="/usr/sbin:/usr/bin:/usr/local/sbin")
-    if program is None:
-        missing("haproxy is not installed (apt-get install haproxy)")
     async with AsyncExitStack() as stack:
         webs = [Web(), Web()]
         for one in webs:
             await one.start()
             stack.push_async_callback(one.stop)
         port, log = free_port(), folder / "haproxy.log"
-        changes = {":80\n": f"127.0.0.1:{port}\n", "127.0.0.1:8000": f"127.0.0.1:{webs[0].port}"}
-        changes["127.0.0.1:8010"] = f"127.0.0.1:{webs[1].port}"
-        for name in ("leaguesite.cfg", "servers-local.cfg"):
-            text = (DEPLOY / name).read_text(encoding="utf-8")
-            for old, new in changes.items():
-                text = text.replace(old, new)
-            (folder / name).write_text(text, encoding="utf-8")
-        command = [str(program), "-db", "-f", str(folder / "leaguesite.cfg"), "-f", str(folder / "servers-local.cfg")]
-        with log.open("wb") as file:
-            process = subprocess.Popen(command, stdout=file, stderr=file)  # noqa: ASYNC220 - returns at once
-        stack.callback(process.wait)
-        stack.callback(process.kill)
+        process = stack.enter_context(haproxy(folder, port, [one.port for one in webs]))
         http = await stack.enter_async_context(aiohttp.ClientSession())
         made = Site(f"http://127.0.0.1:{port}", webs, http, log)
         while True:
