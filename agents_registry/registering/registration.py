@@ -323,9 +323,21 @@ def note_lines(*, opened: Mapping[int, str], closed: Iterable[int], contested: I
     for way in sorted(set(opened.values())):
         agents = [agent for agent, way_of_line in opened.items() if way_of_line == way]
         # An agent that fetches its messages is there: no problem of an earlier call remains.
-        Agent.objects.filter(pk__in=agents).update(line=way, line_seen_at=now, heard_at=now, problem="")
-    Agent.objects.filter(pk__in=list(closed)).update(line="", line_seen_at=now)
-    Agent.objects.filter(pk__in=list(contested)).update(contested_at=now)
+        _update_in_order(agents, line=way, line_seen_at=now, heard_at=now, problem="")
+    _update_in_order(closed, line="", line_seen_at=now)
+    _update_in_order(contested, contested_at=now)
+
+
+def _update_in_order(agents: Iterable[int], **changes: Any) -> None:
+    """Update agents whose rows are locked by primary key first.
+
+    A statement that changes several rows locks them in any order, and could deadlock with the conductor, which locks
+    players when it gives out their matches.
+    """
+    with transaction.atomic():
+        rows = Agent.objects.filter(pk__in=list(agents))
+        locked = list(rows.order_by("pk").select_for_update(no_key=True).values_list("pk", flat=True))
+        Agent.objects.filter(pk__in=locked).update(**changes)
 
 
 def note_ping(*, agent_id: int, problem: str, found: str | None = None) -> None:

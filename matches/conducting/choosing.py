@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from datetime import timedelta
+from itertools import islice
 
 from django.db import transaction
 from django.db.models import Q, QuerySet
@@ -27,7 +28,10 @@ from storage import clock
 from storage.prepared import Prepared
 
 MAX_MATCHES_READ = 64
-"""How many READY matches a look reads at first: hundreds may wait for referees, too many to read in every look."""
+"""How many READY matches a look reads at first: hundreds may wait for referees, too many to read in every look.
+
+No transaction gives out more: whoever writes to one of their players would wait for a whole round of thousands.
+"""
 
 
 def _ready() -> QuerySet[Match]:
@@ -89,7 +93,9 @@ def dispatch() -> tuple[list[Start], bool]:
     if len(ready) == MAX_MATCHES_READ and any(
         load[pk] < (room if ours else min(room, outbox.MAX_STUDENTS_ROOM)) for pk, room, ours in judging
     ):
-        chosen += _choose(_ready(), load, playing, gateways)
+        waiting = iter(_ready())
+        while some := list(islice(waiting, MAX_MATCHES_READ)):
+            chosen += _choose(some, load, playing, gateways)
     return outgoing.starts_of(chosen), len(chosen) < len(ready) or len(ready) == MAX_MATCHES_READ
 
 
@@ -142,6 +148,7 @@ def _choose(ready: Iterable[Match], load: Counter[int], playing: set[str], gatew
     referees: dict[str, list[Agent]] = {}
     not_reached = reach.not_reached()
     chosen: list[Chosen] = []
+    found: list[tuple[Agent, Program]] = []
     with transaction.atomic():
         for match in ready:
             seats = (match.player_a, match.player_b)
@@ -172,9 +179,12 @@ def _choose(ready: Iterable[Match], load: Counter[int], playing: set[str], gatew
             if assigned is not None:
                 load[referee.pk] += 1
                 for seat, program in zip((assigned.player_a, assigned.player_b), behind, strict=True):
-                    programs.note(seat, program)
+                    found.append((seat, program))
                     playing |= programs.taken(seat, program.keys)
                 chosen.append(Chosen(assigned, referee, named))
+        # By primary key, as whoever else locks several players, or the two could deadlock.
+        for seat, program in sorted(found, key=lambda one: one[0].pk):
+            programs.note(seat, program)
     return chosen
 
 

@@ -1,4 +1,4 @@
-"""A running conductor, and agents that it calls."""
+"""A running conductor, agents that it calls, and another database connection."""
 
 from __future__ import annotations
 
@@ -16,6 +16,15 @@ from matches.conducting import conductor, due
 from matches.conducting.sending import Patience
 from matches.push import notify
 from tests.matches.agent_server import Agents, serving
+from tests.matches.races import Other
+
+
+@pytest.fixture
+def other() -> Iterator[Other]:
+    """Another thread with its own database connection, for tests of two changes at once."""
+    other = Other()
+    yield other
+    other.wait()
 
 
 @pytest.fixture

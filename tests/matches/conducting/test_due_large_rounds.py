@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from datetime import timedelta
+from itertools import islice
 from typing import Any
 
 import pytest
@@ -42,6 +43,23 @@ def test_a_look_reads_more_matches_while_referees_have_room() -> None:
     plan = make.look()
     assert len(plan.starts) == PLAYERS // 2
     assert sum(matches_by_referee().values()) == PLAYERS // 2
+
+
+def test_no_transaction_gives_out_more_matches_than_a_look_reads_at_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever writes to a player or a match of a round of thousands must not wait for all of them."""
+    open_first_round(64, 64)
+    monkeypatch.setattr(choosing, "islice", lambda waiting, _: islice(waiting, 2))
+    with CaptureQueriesContext(connection) as queries:
+        assert len(make.look().starts) == PLAYERS // 2
+    # In a test each transaction is a savepoint.
+    blocks = "".join(
+        "|" if sql.startswith("SAVEPOINT") else "x" for query in queries if _gives_out_or_begins(sql := query["sql"])
+    ).split("|")
+    assert sorted(filter(None, blocks)) == ["x", "xx", "x" * 64]
+
+
+def _gives_out_or_begins(sql: str) -> bool:
+    return sql.startswith("SAVEPOINT") or (sql.startswith('UPDATE "matches_match"') and "ASSIGNED" in sql)
 
 
 def test_matches_wait_in_their_order_while_no_referee_has_room() -> None:
