@@ -30,6 +30,8 @@ _WITH_ADDRESSES = ("why", "moved_from", "moved_to")
 """The fields of public events that hold or may quote the address of an agent."""
 MATCHES_PER_CHUNK = 100
 """Matches whose transcripts are in memory at the same time."""
+MAX_IDLE_S = 120
+"""After so long between two statements the server ends a transaction that only reads, in place of after 6 s."""
 
 
 @contextmanager
@@ -53,6 +55,8 @@ def read_snapshot() -> Iterator[None]:
         with transaction.atomic():
             with connection.cursor() as cursor:
                 cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
+                # A large league is worked on for seconds between two statements; what only reads keeps nobody waiting.
+                cursor.execute(f"SET LOCAL idle_in_transaction_session_timeout = '{MAX_IDLE_S}s'")
             yield
 
 

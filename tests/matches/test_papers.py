@@ -337,3 +337,18 @@ def test_an_export_does_not_contain_later_changes_and_does_not_block_them(_commi
     assert League.objects.get().event_seq == before + 1
     with transaction.atomic():
         assert League.objects.get().event_seq == before + 1
+
+
+@pytest.mark.skipif(connection.vendor != "postgresql", reason="another database is used: no PostgreSQL")
+def test_a_snapshot_may_be_worked_on_for_longer_than_a_transaction_that_locks_rows(_committed: None) -> None:
+    """An export of two thousand players was ended after six seconds without a statement."""
+
+    def limit() -> str:
+        with connection.cursor() as cursor:
+            cursor.execute("SHOW idle_in_transaction_session_timeout")
+            return str(cursor.fetchone()[0])
+
+    assert limit() == "6s"
+    with bundle.read_snapshot():
+        assert limit() == "2min"
+    assert limit() == "6s"
