@@ -78,6 +78,9 @@ bench: setup  ## measure how fast the site is on this machine
 	$(BIN)/python -m tests.bench.inflight
 	$(BIN)/python -m tests.bench.outage
 	$(BIN)/python -m tests.bench.scale
+	$(BIN)/python -m tests.bench.crowd
+	$(BIN)/python -m tests.bench.watchers
+	$(BIN)/python -m tests.bench.statements
 	$(BIN)/python -m tests.bench.sizes
 	$(BIN)/python -m tests.bench.queries
 	$(BIN)/python -m tests.bench.neighbours

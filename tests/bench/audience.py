@@ -17,6 +17,7 @@ import aiohttp
 
 from tests.bench.part import ACK, sockets
 from tests.bench.processes import LEAGUE, Bench
+from tests.e2e.site import Instructor
 
 # A finished match, in the list of results or among the matches of the current round.
 FINISHED_MATCH = re.compile(r'<li id="(?:result|match)-([^"]+)" class="line(?: drawn)?"[^>]*\bdata-result=')
@@ -80,14 +81,14 @@ class Audience:
         return known
 
     @contextlib.asynccontextmanager
-    async def watching(self, bench: Bench) -> AsyncIterator[None]:
-        """Open the sockets, and close them at the end."""
+    async def watching(self, bench: Instructor, over_s: float = 0.0) -> AsyncIterator[None]:
+        """Open the sockets, one after the other over ``over_s`` seconds, and close them at the end."""
         if not self.seen:
             yield
             return
         url = f"{bench.url}/ws/leagues/{self._league}/{'?packed=gzip' if self._packed else ''}"
         watches = [partial(self._watch, url=url, seen=seen) for seen in self.seen]
-        async with sockets(bench.url, watches, lambda: self._ready >= len(watches)):
+        async with sockets(bench.url, watches, lambda: self._ready >= len(watches), over_s):
             yield
             # The last frame may still be on its way.
             await asyncio.sleep(1)

@@ -9,26 +9,23 @@ over when it was answered and nothing of it is left to do.
 from __future__ import annotations
 
 import asyncio
-import json
 import os
-import secrets
 import sqlite3
 import sys
 import tempfile
 import time
 import zipfile
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import closing, contextmanager
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import httpx
 
-from league_sdk.ledger import chain
 from league_sdk.ledger.documents import LEAGUE_FILE
 from matches.formats.round_robin import planned_round, rounds_of
 from tests import wire
+from tests.bench import rows
 from tests.bench.part import command_line, in_words, percentiles, scratch, within
 from tests.bench.processes import Bench, running_site
 from tests.e2e.scaled import ENVIRONMENT
@@ -41,8 +38,6 @@ PLAYERS, ROUNDS = 2000, 20
 MIDDLE_PLAYERS = 500
 """Players of the league that is exported and imported: the document of a larger one is too large for any import."""
 """Players, and rounds that have results when the measuring begins."""
-MESSAGES = 8
-"""Messages in the transcript of each match that was played."""
 AIM_MS = 250
 GAP_S = {"ping": 0.05, "page": 0.1, "registration": 0.1, "heartbeat": 0.05}
 """The pause between two requests of one caller. A league of thousands of newcomers would be slow by itself."""
@@ -121,60 +116,9 @@ def schedule(bench: Bench, players: int) -> None:
 
 def play(bench: Bench, rounds: int) -> None:
     """Write results, transcripts and events of the first rounds."""
-    now = datetime.now(UTC)
     with closing(written(bench)) as database:
-        seq, head = database.execute(
-            "SELECT event_seq, ledger_head FROM matches_league WHERE league_id = ?", [LEAGUE]
-        ).fetchone()
-        codes = dict(database.execute("SELECT id, code FROM agents_registry_agent WHERE league_id = ?", [LEAGUE]))
-        events: list[tuple[Any, ...]] = []
-
-        def record(kind: str, data: Mapping[str, Any]) -> None:
-            nonlocal seq, head
-            seq, at, salt = seq + 1, now + timedelta(milliseconds=seq), secrets.token_hex(chain.SALT_BYTES)
-            head = chain.link(head, salt, league_id=LEAGUE, seq=seq, kind=kind, at=at, data=data).digest
-            events.append((LEAGUE, seq, kind, json.dumps(data), at.strftime("%Y-%m-%d %H:%M:%S.%f"), head, salt))
-
         database.execute("BEGIN IMMEDIATE")
-        for number in range(1, rounds + 1):
-            matches = database.execute(
-                "SELECT m.id, m.match_id, m.player_a_id, m.player_b_id FROM matches_match m JOIN matches_round r "
-                "ON r.id = m.round_id WHERE r.league_id = ? AND r.number = ?",
-                [LEAGUE, number],
-            ).fetchall()
-            record("round_started", {"round_id": number})
-            record("round_opened", {"round_id": number})
-            for pk, match_id, first, second in matches:
-                winner = first if pk % 3 else second
-                players = [codes[first], codes[second]]
-                details = {"drawn_number": pk % 10 + 1, "choices": dict.fromkeys(players, "even")}
-                result = {"status": "WIN", "winner_id": codes[winner], "reason": "The number decided."}
-                result |= {"details": details, "faults": [], "attempt": 1, "referee_id": None}
-                record("match_finished", {"match_id": match_id, "round_id": number, "players": players, **result})
-                database.execute(
-                    "UPDATE matches_match SET state = 'FINISHED', status = 'WIN', winner_id = ?, reason = ?, "
-                    "details = ?, attempt = 1, finished_at = ? WHERE id = ?",
-                    [winner, result["reason"], json.dumps(details), now.strftime("%Y-%m-%d %H:%M:%S"), pk],
-                )
-                entry = {"sender": "REF01", "recipient": players[0], "message_type": "GAME_INVITATION"}
-                entry |= {"at": now.isoformat(), "problem": None, "body": {"match_id": match_id, "filler": "x" * 400}}
-                database.executemany(
-                    "INSERT INTO matches_message (match_id, attempt, n, entry) VALUES (?, 1, ?, ?)",
-                    [(pk, n, json.dumps(entry | {"n": n})) for n in range(MESSAGES)],
-                )
-            record("round_completed", {"round_id": number})
-            database.execute(
-                "UPDATE matches_round SET state = 'COMPLETED' WHERE league_id = ? AND number = ?", [LEAGUE, number]
-            )
-        database.executemany(
-            "INSERT INTO matches_event (league_id, seq, kind, data, at, digest, salt) VALUES (?, ?, ?, ?, ?, ?, ?)",
-            events,
-        )
-        database.execute(
-            "UPDATE matches_league SET state = 'RUNNING', paused = 1, event_seq = ?, ledger_head = ? "
-            "WHERE league_id = ?",
-            [seq, head, LEAGUE],
-        )
+        rows.play(database, LEAGUE, rounds)
         database.execute("COMMIT")
 
 

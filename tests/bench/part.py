@@ -65,8 +65,12 @@ Watch = Callable[[aiohttp.ClientSession], Coroutine[Any, Any, None]]
 
 
 @asynccontextmanager
-async def sockets(origin: str, watches: list[Watch], ready: Callable[[], bool]) -> AsyncIterator[None]:
+async def sockets(
+    origin: str, watches: list[Watch], ready: Callable[[], bool], over_s: float = 0.0
+) -> AsyncIterator[None]:
     """Run each watch as a task until the block ends; the block begins when ``ready`` returns true.
+
+    They begin one after the other over ``over_s`` seconds: a browser that is turned away tries again, these do not.
 
     Each :data:`SOCKETS_PER_ADDRESS` sockets come from an address of their own, as the site limits them by address.
 
@@ -74,6 +78,11 @@ async def sockets(origin: str, watches: list[Watch], ready: Callable[[], bool]) 
         RuntimeError: a watch ended by itself, because its socket was closed or it failed.
     """
     raise_file_limit()
+
+    async def begin(number: int, watch: Watch, session: aiohttp.ClientSession) -> None:
+        await asyncio.sleep(over_s * number / len(watches))
+        await watch(session)
+
     async with AsyncExitStack() as stack:
         tasks = []
         for number, first in enumerate(range(0, len(watches), SOCKETS_PER_ADDRESS)):
@@ -81,7 +90,8 @@ async def sockets(origin: str, watches: list[Watch], ready: Callable[[], bool]) 
             session = await stack.enter_async_context(
                 aiohttp.ClientSession(headers={"Origin": origin}, connector=connector)
             )
-            tasks += [asyncio.create_task(watch(session)) for watch in watches[first : first + SOCKETS_PER_ADDRESS]]
+            some = enumerate(watches[first : first + SOCKETS_PER_ADDRESS], start=first)
+            tasks += [asyncio.create_task(begin(at, watch, session)) for at, watch in some]
 
         def all_ready() -> bool:
             ended = [task for task in tasks if task.done()]
@@ -90,7 +100,7 @@ async def sockets(origin: str, watches: list[Watch], ready: Callable[[], bool]) 
             return ready()
 
         try:
-            await until(all_ready)
+            await until(all_ready, LIMIT_S + over_s)
             yield
             all_ready()
         finally:

@@ -63,7 +63,7 @@ class Process:
 
     def cpu_s(self) -> float:
         """Seconds of processor time so far, user and system, of the process and its children."""
-        return _cpu_s(self._process.pid)
+        return cpu_s(self._process.pid)
 
     def memory_mb(self) -> float:
         """Megabytes of memory that the process has in use."""
@@ -83,13 +83,13 @@ class Process:
             self._process.stdin.close()
 
 
-def _cpu_s(pid: int) -> float:
+def cpu_s(pid: int) -> float:
     """Processor seconds of a process, of its running children, and of the children that it has waited for."""
     process = Path(f"/proc/{pid}")
     fields = process.joinpath("stat").read_text().rpartition(")")[2].split()
     tasks = process.joinpath("task").iterdir()
     children = [int(child) for task in tasks for child in task.joinpath("children").read_text().split()]
-    return sum(map(int, fields[11:15])) / TICKS + sum(map(_cpu_s, children))
+    return sum(map(int, fields[11:15])) / TICKS + sum(map(cpu_s, children))
 
 
 class Bench(Instructor):

@@ -1,11 +1,11 @@
-"""The site as several processes on PostgreSQL and Redis: how matches a second grow with the number of web processes.
+"""The site as several processes on PostgreSQL and Redis: what a match costs, with how many processes of each kind.
 
 ``python -m tests.bench.scale``. Four leagues of thirty players that answer at once are played side by side (so that
-the site has work while one round waits for its last match), by one conductor and by 1, 2 and 4 web processes with one
-referee each; then ten leagues by two web processes and by one and two conductors. Each run has a fresh database and a
-fresh Redis. Beside each rate is printed how many cores were in use: once all cores are, more processes help only on
-more machines. So the rate at which the busiest conductor would need a whole core is printed, too. The sidecars of web
-processes and the doors of referees are counted with the whole machine only.
+the site has work while one round waits for its last match), by 1 and 2 web processes, 1 and 2 conductors, 1, 2 and 4
+referees; with ``--leagues 100 --players 8`` only a hundred small leagues, by two of each. Each run has a fresh database
+and a fresh Redis, behind the shipped HAProxy. Beside each rate is printed how many cores the machine used: once all are
+in use, more processes help only on more machines. So the rate at which the busiest process of each kind would need a
+whole core is printed, too. A web process is counted with its sidecar, a referee with its door.
 """
 
 from __future__ import annotations
@@ -13,33 +13,26 @@ from __future__ import annotations
 import os
 import sys
 import time
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-import psycopg
 import pytest
 
-from tests.bench.part import command_line, scratch, within
-from tests.bench.processes import TICKS, Process
-from tests.e2e.scaled import scaled_site
+from tests.bench.deployed import deployed, playing
+from tests.bench.part import command_line, percentiles, scratch, within
+from tests.bench.processes import TICKS
 from tests.e2e.site import wait_for
 
 PLAYERS = 30
 LEAGUES = 4
-MORE_LEAGUES = 10
-RUNS = ((1, 1, LEAGUES), (2, 1, LEAGUES), (4, 1, LEAGUES), (2, 1, MORE_LEAGUES), (2, 2, MORE_LEAGUES))
-"""How many web processes, conductors and leagues."""
-LIMIT_S = 240.0
+RUNS = ((1, 1, 1), (1, 1, 2), (1, 1, 4), (2, 1, 2), (1, 2, 2), (2, 2, 2), (2, 2, 4))
+"""How many web processes, conductors and referees."""
+MANY = (2, 2, 2)
+"""The same for as many leagues as are asked for."""
+LIMIT_S = 1200.0
 BAR_CHARS = 40
 """Length of the longest bar of the printed chart."""
 WHO_CHARS = 30
-
-
-def used_s(pid: int) -> float:
-    """Processor seconds of a process so far, without its children: a web process' sidecar, a referee's door."""
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / TICKS
 
 
 def machine_s() -> float:
@@ -48,64 +41,48 @@ def machine_s() -> float:
     return (sum(fields) - fields[3] - fields[4]) / TICKS
 
 
-def play(folder: Path, web: int, conducting: int, count: int, players: int) -> dict[str, Any]:
-    """Play ``count`` leagues with ``web`` web processes, each with a referee; returns the figures."""
-    with ExitStack() as stack:
-        site, _redis = stack.enter_context(scaled_site(folder))
-        conductors = [site.start_conductor() for _ in range(conducting)]
-        webs = site.start_web(web)
-        referees = [site.start_referee(one) for one in webs]
-        leagues = [f"scale_{number}" for number in range(count)]
+def play(folder: Path, run: tuple[int, int, int], count: int, players: int) -> dict[str, Any]:
+    """Play ``count`` leagues; returns the figures."""
+    web, conductors, referees = run
+    leagues = [f"scale_{number}" for number in range(count)]
+    with deployed(folder, web, conductors, referees) as bench:
         for league in leagues:
-            webs[0].post("/leagues", {"league_id": league}, status=201)
-        # The agents of each league have paths of their own at one port, so no agent is in two matches at once.
-        webs[0].post("/gateways", {"host": "127.0.0.1"})
-        agents = Process(
-            "players",
-            folder / "players.log",
-            *("-m", "tests.bench.speakers", "--site", webs[0].url, "--count", str(players)),
-            *(f"{league}=plain{number}" for number, league in enumerate(leagues)),
-        )
-        stack.callback(agents.stop)
-        wait_for("the players have registered", lambda: agents.says("READY"))
-
-        site.wait_for_referees(webs[0], web)
-        groups = {
-            "web": [one.process.pid for one in webs],
-            **{f"conductor {n}": [one.process.pid] for n, one in enumerate(conductors, 1)},
-            "referees": [one.process.pid for one in referees],
-        }
-
-        def cpu() -> dict[str, float]:
-            now = {name: sum(map(used_s, pids)) for name, pids in groups.items()}
-            return now | {"players": agents.cpu_s(), "machine": machine_s()}
-
-        before, begun = cpu(), time.perf_counter()
-        for league in leagues:
-            webs[0].post(f"/leagues/{league}/start", {"auto_advance": True})
-        with psycopg.connect(site.environment["DATABASE_URL"], autocommit=True) as database:
-
-            def over() -> bool:
-                sql = "SELECT count(*) FROM matches_league WHERE league_id LIKE 'scale%' AND state != 'COMPLETED'"
-                return database.execute(sql).fetchone() == (0,)
-
-            wait_for("the leagues are over", over, LIMIT_S)
+            bench.create(league)
+            bench.let_in(league)
+        kinds = [f"{league}=plain{number}" for number, league in enumerate(leagues)]
+        with playing(bench, players, *kinds) as (agents, _received):
+            bench.groups["players"] = [agents.pid]
+            before, machine, begun = bench.cpu_s(), machine_s(), time.perf_counter()
+            for league in leagues:
+                bench.post(f"/leagues/{league}/start", {"auto_advance": True})
+            unfinished = "SELECT count(*) FROM matches_league WHERE league_id LIKE %s AND state != 'COMPLETED'"
+            wait_for("the leagues are over", lambda: bench.rows(unfinished, "scale%") == [(0,)], LIMIT_S)
             wall = time.perf_counter() - begun
-            used = {name: value - before[name] for name, value in cpu().items()}
-            not_at_once = database.execute(
-                "SELECT league_id, match_id, attempt, status FROM matches_match WHERE league_id LIKE 'scale%' "
-                "AND (attempt != 1 OR status NOT IN ('WIN', 'DRAW'))"
-            ).fetchall()
-            why = database.execute("SELECT data FROM matches_event WHERE kind = 'attempt_lost'").fetchall()
-        if not_at_once:
-            raise RuntimeError(f"matches that were not won or drawn in their first attempt: {not_at_once}; {why}")
+            used, busy = bench.used_s(before), (machine_s() - machine) / wall
+        not_at_once = bench.rows(
+            "SELECT league_id, match_id, attempt, status, faults FROM matches_match WHERE league_id LIKE %s "
+            "AND (attempt != 1 OR status NOT IN ('WIN', 'DRAW'))",
+            "scale%",
+        )
+        lost = bench.rows("SELECT data FROM matches_event WHERE kind = 'attempt_lost'")
+        ends = bench.rows(
+            "SELECT extract(epoch FROM completed_at - started_at)::float FROM matches_league WHERE league_id LIKE %s",
+            "scale%",
+        )
+        late = bench.rows("SELECT count(*) FROM matches_delivery WHERE state = 'FAILED'")
     matches = count * players * (players - 1) // 2
     return {
-        "who": f"{web} web, {conducting} conductor{'s' * (conducting > 1)}, {count} leagues",
-        "wall_s": wall,
+        "who": f"{web} web, {conductors} conducting, {referees} judging",
+        "matches": matches,
         "matches_per_s": matches / wall,
-        "busy": used["machine"] / wall,
+        "busy": busy,
         "ms": {name: 1000 * value / matches for name, value in used.items()},
+        "processes": {"web": web, "referees": referees},
+        "league_s": percentiles([seconds for (seconds,) in ends]),
+        "again": len(not_at_once),
+        "faults": [row for row in not_at_once if row[3] not in ("WIN", "DRAW")],
+        "why": lost[:5],
+        "undelivered": late[0][0],
     }
 
 
@@ -113,31 +90,40 @@ def main() -> int:
     """Measure and print the curve; returns the exit code."""
     parser = command_line("scale", __doc__)
     parser.add_argument("--players", type=within(2, 100), default=PLAYERS, help="2 to 100")
-    parser.add_argument("--more-leagues", action="store_true", help="only the runs of ten leagues")
+    parser.add_argument("--leagues", type=within(1, 200), help="only one run, of this many leagues")
     options = parser.parse_args()
-    runs = []
-    for web, conducting, count in RUNS:
-        if options.more_leagues and count != MORE_LEAGUES:
-            continue
+    runs, all_done = [], True
+    for run in [MANY] if options.leagues else RUNS:
         with scratch() as folder:
             try:
-                runs.append(play(folder, web, conducting, count, options.players))
+                runs.append(play(folder, run, options.leagues or LEAGUES, options.players))
             except pytest.skip.Exception as missing:
                 print(f"not measured: {missing}")
                 return 0
+        show(runs[-1])
+        all_done = all_done and not runs[-1]["faults"]
     cores = os.cpu_count() or 1
     max_rate = max(one["matches_per_s"] for one in runs)
     print(f"{'':{WHO_CHARS}}   matches/s   cores in use")
     for one in runs:
         bar = "#" * round(BAR_CHARS * one["matches_per_s"] / max_rate)
         print(f"{one['who']:{WHO_CHARS}}   {one['matches_per_s']:9.1f}   {one['busy']:.2f} of {cores}   {bar}")
-    for one in runs:
-        ms = ", ".join(f"{name} {value:.1f}" for name, value in one["ms"].items())
-        busiest = max(value for name, value in one["ms"].items() if name.startswith("conductor"))
-        print(
-            f"  {one['who']}: processor in ms per match: {ms}; a core for the busiest conductor: {1000 / busiest:.0f}/s"
-        )
-    return 0
+    return int(not all_done)
+
+
+def show(one: dict[str, Any]) -> None:
+    """Print what a match cost in one run."""
+    ms = ", ".join(f"{name} {value:.1f}" for name, value in one["ms"].items())
+    print(f"{one['who']}: {one['matches']} matches, {one['matches_per_s']:.1f}/s; ms of processor per match: {ms}")
+    each = {name: value / one["processes"].get(name, 1) for name, value in one["ms"].items() if value}
+    full = ", ".join(f"{name} {1000 / value:.0f}" for name, value in each.items())
+    print(f"  matches a second at which one process of a part needs a whole core: {full}")
+    print(
+        f"  a league took {one['league_s']['p50']:.1f} s (median), {one['league_s']['max']:.1f} s at most; "
+        f"second attempts {one['again']} {one['why']}, technical losses {one['faults']}, "
+        f"messages not delivered {one['undelivered']}",
+        flush=True,
+    )
 
 
 if __name__ == "__main__":

@@ -6,7 +6,9 @@ import argparse
 import asyncio
 import json
 import random
+from collections import Counter, defaultdict
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import aiohttp
@@ -29,6 +31,8 @@ FIELDS: Message = {
     name: {} for name in ("match_id", "player_id", "timestamp", "opponent_id", "round_id", "deadline", "game_result")
 }
 """The arguments of each tool of a player that is an MCP server."""
+RECEIVED = "/received"
+"""Here the process tells how many messages of each type each player was sent."""
 COMPLETE = {"resultType": "complete"}
 DISCOVERED = COMPLETE | {
     "supportedVersions": ["2026-07-28"],
@@ -119,9 +123,16 @@ def _by_tool(body: Message) -> Message:
 async def main(options: argparse.Namespace) -> None:
     """Listen for all players, register each in its leagues, and play until standard input ends."""
     stop, leagues = ending(with_parent=True), [one.partition("=")[::2] for one in options.leagues]
+    received: dict[str, Counter[str]] = defaultdict(Counter)
+
+    def note(kind: str, number: int | str, body: Message) -> None:
+        received[f"{kind} {number}"][str(body.get("params", {}).get("message_type"))] += 1
 
     async def handle(request: web.BaseRequest) -> web.StreamResponse:
+        if request.path == RECEIVED:
+            return web.json_response(received)
         kind, number = request.path.strip("/").split("/")[:2]
+        note(kind, number, await request.json())
         if kind == "mcp":
             return web.json_response(mcp_answer(await request.json()))
         understand = MIXED[int(number) % len(MIXED)] if kind == "mixed" else _chapter8
@@ -131,32 +142,37 @@ async def main(options: argparse.Namespace) -> None:
             await asyncio.sleep(random.uniform(*map(float, think_time_s)))
         return web.json_response(reply)
 
-    async def respond(body: Message) -> Message:
+    async def respond(body: Message, kind: str, number: int) -> Message:
+        note(kind, number, body)
         return answer(body, _chapter8)
 
     dialling: list[asyncio.Task[str]] = []
+    limit = asyncio.Semaphore(options.at_once)
     runner = web.ServerRunner(web.Server(handle, access_log=None))
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", 0).start()
     base = f"http://127.0.0.1:{runner.addresses[0][1]}"
     async with aiohttp.ClientSession() as session:
+
+        async def register(league: str, kind: str, number: int) -> None:
+            reached = (
+                {"delivery": kind} if kind in LOOPS else {"contact_endpoint": f"{base}/{kind}/{number}/{league}/mcp"}
+            )
+            meta = {"display_name": f"{kind} {number}", **reached}
+            body = words.rpc("register_player", {"player_meta": meta})
+            async with limit, session.post(f"{options.site}/leagues/{league}/mcp", json=body) as reply:
+                answered = await reply.json()
+                if answered.get("result", {}).get("status") != "ACCEPTED":
+                    raise RuntimeError(f"{league} {number}: {answered}")
+            if kind in LOOPS:
+                loop, field = LOOPS[kind]
+                inbox, by_number = answered["result"]["inbox"], partial(respond, kind=kind, number=number)
+                token = answered["result"]["auth_token"]
+                dialling.append(asyncio.create_task(loop(inbox[field], token, by_number)))
+
         for league, kind in leagues:
-            for number in range(options.count):
-                reached = (
-                    {"delivery": kind}
-                    if kind in LOOPS
-                    else {"contact_endpoint": f"{base}/{kind}/{number}/{league}/mcp"}
-                )
-                meta = {"display_name": f"{kind} {number}", **reached}
-                body = words.rpc("register_player", {"player_meta": meta})
-                async with session.post(f"{options.site}/leagues/{league}/mcp", json=body) as reply:
-                    result = (await reply.json())["result"]
-                    if result["status"] != "ACCEPTED":
-                        raise RuntimeError(f"{league} {number}: {result['status']}")
-                if kind in LOOPS:
-                    loop, field = LOOPS[kind]
-                    dialling.append(asyncio.create_task(loop(result["inbox"][field], result["auth_token"], respond)))
-    print("READY", flush=True)
+            await asyncio.gather(*(register(league, kind, number) for number in range(options.count)))
+    print(f"READY {base}{RECEIVED}", flush=True)
     await stop.wait()
     for task in dialling:
         task.cancel()
@@ -168,6 +184,7 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--site", required=True)
     parser.add_argument("--count", type=int, required=True)
+    parser.add_argument("--at-once", type=int, default=1, help="registrations")
     leagues_help = "LEAGUE_ID=KIND: plain, mixed, mcp, poll or websocket; plain_1_11 takes 1 to 11 s for a choice"
     parser.add_argument("leagues", nargs="+", help=leagues_help)
     asyncio.run(main(parser.parse_args()))
