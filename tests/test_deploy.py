@@ -116,11 +116,12 @@ def test_every_variable_is_in_the_example_and_is_read() -> None:
     units = "\n".join(unit.read_text(encoding="utf-8") for unit in UNITS)
     known = read_by_the_site()
     assert variables <= example
-    assert example - variables == {"DATABASE_URL", "REDIS_URL", "LEAGUE_TRUSTED_PROXIES", "LEAGUE_REFUSED_PORTS"}
-    only_here = {"POSTGRES_PASSWORD", "LEAGUE_PORT", "LEAGUE_REFEREE_HOST"}
+    of_systemd = {"DATABASE_URL", "REDIS_URL", "LEAGUE_LISTEN", "LEAGUE_TRUSTED_PROXIES", "LEAGUE_REFUSED_PORTS"}
+    assert example - variables == of_systemd
+    only_here = {"POSTGRES_PASSWORD", "LEAGUE_PORT", "LEAGUE_LISTEN", "LEAGUE_REFEREE_HOST"}
     assert example - only_here <= known
     assert {name for service in OURS.values() for name in service["environment"]} <= known
-    assert set(re.findall(r"Environment=(\w+)", units)) - {"LEAGUE_REFEREE_LEAGUE"} <= known
+    assert set(re.findall(r"Environment=(\w+)", units)) - {"LEAGUE_LISTEN", "LEAGUE_REFEREE_LEAGUE"} <= known
     assert not re.search(r"^(LEAGUE_\w*(KEY|PASSWORD)|POSTGRES_PASSWORD)=.", EXAMPLE, re.MULTILINE)
 
 
@@ -202,6 +203,16 @@ def test_haproxy_accepts_its_configuration(servers: str) -> None:
     assert done.returncode == 0, done.stderr
     # HAProxy reads a folder in the order of names, and what is for all must come first.
     assert sorted([servers, "leaguesite.cfg"])[0] == "leaguesite.cfg"
+
+
+def test_the_documented_command_puts_other_machines_into_the_proxy_s_file(tmp_path: Path) -> None:
+    text = (ROOT / "docs" / "deployment.md").read_text(encoding="utf-8")
+    [command] = re.findall(r"^    (sed -i 's/127.0.0.1:8000/.*) /etc/haproxy/league/(\S+)$", text, re.MULTILINE)
+    file = tmp_path / command[1]
+    shutil.copy(DEPLOY / "haproxy" / file.name, file)
+    subprocess.run([*shlex.split(command[0]), str(file)], check=True, timeout=60)
+    servers = re.findall(r"^    server \w+ (\S+) check$", file.read_text(encoding="utf-8"), re.MULTILINE)
+    assert servers == ["10.66.0.11:8000", "10.66.0.12:8000"] * 2
 
 
 def test_the_image_is_built_from_files_that_exist() -> None:

@@ -36,6 +36,7 @@ FOREIGN_NAMES = {"URL_OF_THE_BOARD", "HASH_THAT_YOU_KEPT", "my_games", "static_c
 FOREIGN_NAMES |= {
     "league_restored",
     "pg_restore",
+    "pg_ctlcluster",
     "http_code",
     "reproduce_failure",
     "histogram_quantile",
