@@ -27,7 +27,7 @@ from django.conf import settings
 from django.db import close_old_connections
 from django.urls import reverse
 
-from league_sdk import collector
+from league_sdk import collector, watchdog
 from leaguesite.hosting import shared_folder
 from leaguesite.observing import logs
 from matches.audience import pages
@@ -64,12 +64,21 @@ def serve(connection: Connection[Any, Any]) -> NoReturn:
 
 def _keep_shared() -> None:
     try:
-        # No message tells this process that a league has changed, so it asks the database.
-        asyncio.run(shared_folder.keeper(leads=lambda: True, pass_interval_s=SHARED_INTERVAL_S).keep())
+        asyncio.run(_keep())
     except Exception:
         logger.exception("SHARED cannot be kept up to date: the sidecar ends, and the host starts another one")
     finally:
         _end()
+
+
+async def _keep() -> None:
+    # The web process ends a sidecar that does not answer; while nobody looks at a page, it asks nothing.
+    watching = watchdog.watch(asyncio.get_running_loop())
+    try:
+        # No message tells this process that a league has changed, so it asks the database.
+        await shared_folder.keeper(leads=lambda: True, pass_interval_s=SHARED_INTERVAL_S).keep()
+    finally:
+        watching.cancel()
 
 
 def _end() -> NoReturn:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import sys
 import threading
 from collections.abc import Iterator
@@ -12,10 +13,12 @@ from pathlib import Path
 import pytest
 from django.test import override_settings
 
+from league_sdk.watchdog import EXIT_HUNG
 from leaguesite.hosting.sidecar import RESTART_INTERVAL_S, START_TIMEOUT_S, RenderingFailed, Sidecar
 from matches.audience.pages import PageKey
 from tests.e2e.site import PATIENCE_S, command_line, is_running, wait_for
 from tests.leaguesite.hosting.sidecar_stub import SLOW_TO_START
+from tests.paths import ROOT
 
 STUB = "tests.leaguesite.hosting.sidecar_stub"
 COMMAND = (sys.executable, "-m", STUB)
@@ -63,6 +66,34 @@ def rendered_there(sidecar: Sidecar) -> dict[str, str]:
     fragments = wait_for("the other process renders", foreign_fragments)
     assert fragments is not None
     return fragments
+
+
+KEEPER_THAT_STANDS_STILL = """
+import asyncio, re
+from league_sdk.watchdog import Watchdog
+from leaguesite.hosting import sidecar_process
+
+class Keeper:
+    async def keep(self):
+        await asyncio.sleep(0.9)
+        print("alive", flush=True)
+        re.match("(a|aa)+$", "a" * 200 + "b")
+
+sidecar_process.watchdog.watch = lambda loop: loop.create_task(Watchdog(0.3).run())
+sidecar_process.shared_folder.keeper = lambda **options: Keeper()
+sidecar_process._keep_shared()
+"""
+
+
+def test_a_sidecar_that_stands_still_while_it_keeps_shared_ends_although_no_page_is_asked_for(tmp_path: Path) -> None:
+    environment = os.environ | {"LEAGUE_DATA": str(tmp_path), "DJANGO_SETTINGS_MODULE": "leaguesite.settings"}
+    done = subprocess.run(
+        [sys.executable, "-c", KEEPER_THAT_STANDS_STILL],
+        cwd=ROOT, env=environment, capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    assert done.stdout == "alive\n", done.stderr
+    assert done.returncode in {EXIT_HUNG, -signal.SIGPROF}
+    assert "in keep" in done.stderr
 
 
 def pids() -> list[int]:
