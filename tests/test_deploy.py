@@ -25,6 +25,13 @@ DEPLOY = ROOT / "deploy"
 UNITS = sorted((DEPLOY / "systemd").glob("*.service"))
 COMPOSE: dict[str, Any] = yaml.safe_load((DEPLOY / "compose.yaml").read_text(encoding="utf-8"))
 OURS = {name: service for name, service in COMPOSE["services"].items() if service["image"] == "leaguesite"}
+MEMORY = {
+    "leaguesite": "4G",
+    "leaguesite-conductor@": "1G",
+    "leaguesite-referee@": "512M",
+    "leaguesite-web@": "2G",
+}
+"""How much memory a process may need, by its unit; containers have the same limits."""
 EXAMPLE = (DEPLOY / ".env.example").read_text(encoding="utf-8")
 HAPROXY = (DEPLOY / "haproxy" / "leaguesite.cfg").read_text(encoding="utf-8")
 
@@ -140,7 +147,7 @@ def test_a_unit_runs_a_command_that_exists(unit: Path) -> None:
 def test_a_unit_is_started_again_if_it_stands_still_or_needs_too_much_memory(unit: Path) -> None:
     lines = unit.read_text(encoding="utf-8").splitlines()
     assert {"Type=notify", "Restart=always"} <= set(lines)
-    assert any(re.fullmatch(r"MemoryMax=\d+G", line) for line in lines)
+    assert [line for line in lines if line.startswith("MemoryMax=")] == [f"MemoryMax={MEMORY[unit.stem]}"]
     (limit_s,) = [int(line.partition("=")[2]) for line in lines if line.startswith("WatchdogSec=")]
     # The process itself is first: it says where it stood.
     assert limit_s >= watchdog.HUNG_AFTER_S * 1.5
@@ -149,7 +156,8 @@ def test_a_unit_is_started_again_if_it_stands_still_or_needs_too_much_memory(uni
 @pytest.mark.parametrize("name", sorted(OURS))
 def test_a_container_is_started_again_if_it_ends_or_needs_too_much_memory(name: str) -> None:
     assert OURS[name]["restart"] == ("no" if name == "migrate" else "unless-stopped")
-    assert OURS[name]["mem_limit"] == "2g"
+    kind = OURS[name]["command"][0].replace("prepare", "web")
+    assert OURS[name]["mem_limit"] == MEMORY[f"leaguesite-{kind}@"].lower()
 
 
 @pytest.mark.parametrize("unit", UNITS, ids=lambda unit: unit.stem)
