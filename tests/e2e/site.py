@@ -123,7 +123,8 @@ def migrated_database() -> Path:
     """A database with its tables, made once in each test process: it is the slowest part of a site's first start."""
     folder = tempfile.mkdtemp(prefix="league-tables-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    environment = {name: value for name, value in os.environ.items() if name != "DJANGO_SETTINGS_MODULE"}
+    left_out = ("DJANGO_SETTINGS_MODULE", "DATABASE_URL")
+    environment = {name: value for name, value in os.environ.items() if name not in left_out}
     command = [sys.executable, "manage.py", "migrate", "--verbosity", "0"]
     subprocess.run(command, cwd=ROOT, env=environment | {"LEAGUE_DATA": folder}, check=True)
     return Path(folder) / "league.sqlite3"
