@@ -7,9 +7,10 @@ two things.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from graphlib import TopologicalSorter
 from hashlib import blake2b
 from itertools import islice
@@ -49,23 +50,20 @@ class Digest:
     value: str
 
 
-class _Counting:
-    """Adds up the digest of rows as they come."""
-
-    def __init__(self) -> None:
-        self._rows = self._sum = 0
-
-    def add(self, rows: Sequence[Sequence[Any]]) -> None:
+def _digest(batches: Iterable[list[list[Any]]], use: Callable[[list[list[Any]]], object] | None = None) -> Digest:
+    """The digest of rows as they come; ``use`` is called with each batch after it was counted."""
+    count = total = 0
+    for rows in batches:
         for row in rows:
-            # PostgreSQL orders the names in JSON and writes numbers in its own way, so what JSON says is compared.
-            values = [json.loads(value, parse_float=_number) if type(value) is JsonText else value for value in row]
-            marks = "".join("J" if type(value) is JsonText else "." for value in row)
-            text = json.dumps([marks, values], sort_keys=True, default=_plain)
-            self._sum += int.from_bytes(blake2b(text.encode(), digest_size=_DIGEST_BYTES).digest())
-        self._rows += len(rows)
-
-    def end(self) -> Digest:
-        return Digest(self._rows, f"{self._sum % 256**_DIGEST_BYTES:0{2 * _DIGEST_BYTES}x}")
+            # PostgreSQL orders the names in JSON and writes numbers in its own way, so what JSON says is compared. It
+            # stands in a list, so that null in JSON is not NULL.
+            values = [[json.loads(one, parse_float=_number)] if type(one) is JsonText else one for one in row]
+            text = json.dumps(values, sort_keys=True, default=_plain)
+            total += int.from_bytes(blake2b(text.encode(), digest_size=_DIGEST_BYTES).digest())
+        count += len(rows)
+        if use is not None:
+            use(rows)
+    return Digest(count, f"{total % 256**_DIGEST_BYTES:0{2 * _DIGEST_BYTES}x}")
 
 
 def _number(text: str) -> float | int:
@@ -136,16 +134,11 @@ def copy() -> Iterator[tuple[str, Digest]]:
         for table in MADE_BY_MIGRATE:
             cursor.execute(f"DELETE FROM {target.ops.quote_name(table)}")  # noqa: S608 - a name of ours
     for model in models:
-        table, read, written = model._meta.db_table, _Counting(), _Counting()
-        names = [field.attname for field in model._meta.local_concrete_fields]
-        for rows in _batches(model, SOURCE):
-            read.add(rows)
-            insert(model, names, rows)
+        table, names = model._meta.db_table, [field.attname for field in model._meta.local_concrete_fields]
+        there = _digest(_batches(model, SOURCE), partial(insert, model, names))
         # Foreign keys would be checked at the end of the transaction, and the server keeps a note of each until then.
         target.check_constraints([table])
-        for rows in _batches(model, DEFAULT_DB_ALIAS):
-            written.add(rows)
-        here, there = written.end(), read.end()
+        here = _digest(_batches(model, DEFAULT_DB_ALIAS))
         if here != there:
             raise CopyDiffers(f"{table} has {there.rows} rows ({there.value}), and its copy {here.rows} ({here.value})")
         yield table, here

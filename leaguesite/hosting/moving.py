@@ -14,7 +14,6 @@ from django.db import Error, connection, transaction
 from django.db.migrations.executor import MigrationExecutor
 from django.db.models.functions import Now
 
-from leaguesite.environment import UnusableData
 from leaguesite.hosting.backups import SQLITE
 from leaguesite.hosting.place import lock_data_folder
 from matches.models import ConductorLease
@@ -41,6 +40,7 @@ def move(source: str, tell: Callable[[str, copying.Digest], None]) -> None:
         tell: is called after each table, with its name and what both databases have in it.
 
     Raises:
+        UnusableData: a host uses the source.
         NotMoved: the source is in use or of another version, or the site's database has rows, or a row cannot be
             written there.
     """
@@ -81,8 +81,6 @@ def _opened(source: str) -> Iterator[Any]:
             raise NotMoved(f"There is no {SQLITE} in {source}: name the old data folder, or a URL postgres://…")
         try:
             descriptor = lock_data_folder(folder, f"manage.py import_database, process {os.getpid()}")
-        except UnusableData as error:
-            raise NotMoved(str(error)) from None
         except OSError as error:
             raise NotMoved(
                 f"The data folder {source} cannot be written to, as its host would: {error.strerror}."

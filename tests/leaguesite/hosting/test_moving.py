@@ -243,7 +243,7 @@ def test_the_lease_of_a_conductor_that_has_ended_is_no_obstacle(old: Path) -> No
 
 def test_a_data_folder_that_a_host_uses_is_refused_and_no_host_starts_meanwhile(old: Path) -> None:
     held = lock_data_folder(old, "process 4711, port 8000")
-    with pytest.raises(moving.NotMoved, match=r"in use by another host \(process 4711, port 8000\)"):
+    with pytest.raises(UnusableData, match=r"in use by another host \(process 4711, port 8000\)"):
         moved(old)
     os.close(held)
 
