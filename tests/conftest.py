@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Iterator
+from datetime import timedelta
 
 import hypothesis
 import pytest
@@ -12,7 +13,7 @@ from django.contrib.auth.models import User
 from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 from django.test import Client
-from django.utils import translation
+from django.utils import timezone, translation
 from pytest_django import DjangoDbBlocker
 
 from agents_registry.rate_limits.attempts import attempts
@@ -21,6 +22,7 @@ from league_sdk.transport import machine
 from leaguesite.inbox.quick import VISITS
 from leaguesite.serving.known_tokens import known_tokens
 from matches.inbox.hub import hub
+from matches.models import ConductorLease
 from matches.view import compatibility, kept, luck
 from tests.leaguesite.script import Script
 from tests.paths import ROOT
@@ -135,7 +137,8 @@ def migrations_restored() -> Iterator[None]:
 
 @pytest.fixture
 def desk(client: Client) -> Client:
-    """The browser of an instructor."""
+    """The browser of an instructor of a site whose conductor runs."""
+    ConductorLease.objects.create(name="running", holder="here:1", until=timezone.now() + timedelta(hours=1))
     client.force_login(User.objects.create_superuser("instructor", password="x" * 12))
     return client
 

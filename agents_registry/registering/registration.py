@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.conf import settings
@@ -311,12 +311,15 @@ def want_ping(*, agent_ids: Iterable[int]) -> None:
     Agent.objects.filter(pk__in=list(agent_ids)).update(ping_wanted=True)
 
 
-def note_lines(*, opened: Mapping[int, str], closed: Iterable[int], contested: Iterable[int]) -> None:
+def note_lines(
+    *, opened: Mapping[int, str], closed: Iterable[int], contested: Iterable[int], renewed_s: float = 0.0
+) -> None:
     """Agents that dial out opened or closed their line (ruling, section 13): pages and the desk show it.
 
     Args:
         opened: by the agent's primary key, the kind of its line: ``poll`` or ``websocket``.
-        closed: agents that have no line any more.
+        closed: agents that have no line any more at the process that tells of it.
+        renewed_s: an agent among them whose row was renewed within so many seconds has a line at another process.
         contested: agents whose line was taken over again and again.
     """
     now = clock.now()
@@ -324,7 +327,8 @@ def note_lines(*, opened: Mapping[int, str], closed: Iterable[int], contested: I
         agents = [agent for agent, way_of_line in opened.items() if way_of_line == way]
         # An agent that fetches its messages is there: no problem of an earlier call remains.
         _update_in_order(agents, line=way, line_seen_at=now, heard_at=now, problem="")
-    _update_in_order(closed, line="", line_seen_at=now)
+    not_renewed = Agent.objects.filter(pk__in=list(closed), line_seen_at__lte=now - timedelta(seconds=renewed_s))
+    _update_in_order(not_renewed.values_list("pk", flat=True), line="", line_seen_at=now)
     _update_in_order(contested, contested_at=now)
 
 

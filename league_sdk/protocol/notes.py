@@ -122,6 +122,11 @@ class Code(Enum):
     TRIAL_FAILED = _("the trial itself failed; the site's log says why")
     ANSWER_NOT_READ = _("the site failed to read the answer; its log says why")
     REFEREE_ERROR = _("an error in the referee's own code (%(kind)s)")
+    # What of the site's own was away while an agent was called, so that nobody knows whether the agent is there.
+    REDIS_AWAY = _("Redis, which carries messages between the processes of this site, did not answer")
+    DATABASE_AWAY = _("the database of this site did not answer")
+    PROCESS_STALLED = _("a process of this site stood still: %(process)s")
+    PROCESS_NEW = _("a process of this site had just started and did not know the others yet: %(process)s")
     # An address that was read in another way than it was written.
     HTTP_ADDED = _("address had no http://, http is used")
     CALLED_ELSEWHERE = _("address was %(host)s, called at %(caller)s"), "host", "caller"

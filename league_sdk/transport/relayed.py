@@ -17,7 +17,7 @@ from league_sdk.protocol.calls import Broken, NotReached, Reply, TimedOut
 from league_sdk.protocol.faults import Cause
 from league_sdk.protocol.inbox import Way
 from league_sdk.protocol.limits import MAX_ANSWER_BYTES
-from league_sdk.protocol.notes import Code, note
+from league_sdk.protocol.notes import Code, Note, note
 from league_sdk.protocol.own_words import clean_words
 from league_sdk.transport.replies import receive
 
@@ -75,13 +75,14 @@ def lost() -> NotReached:
     return NotReached(note(Code.TAKEN_UNANSWERED), connected=True, cause=Cause.DEADLINE, way=Way.INBOX)
 
 
-def league_away(*, connected: bool = False) -> NotReached:
+def league_away(what: Note | str = _LEAGUE_AWAY, *, connected: bool = False) -> NotReached:
     """E009: the league manager could not be called, or one of its processes stood still.
 
     Args:
+        what: what was away, if it is known.
         connected: the agent has the message. If not, nobody knows whether it was connected.
     """
-    return NotReached(_LEAGUE_AWAY, connected=connected, cause=Cause.LEAGUE, way=Way.INBOX)
+    return NotReached(what, connected=connected, cause=Cause.LEAGUE, way=Way.INBOX)
 
 
 def too_large() -> Broken:

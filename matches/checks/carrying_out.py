@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -21,13 +22,16 @@ from agents_registry.models import Agent
 from agents_registry.registering import learned
 from league_sdk.conformance.practice import NOT_PLAYED
 from league_sdk.conformance.report import Clause, Report
+from league_sdk.protocol.notes import Code, Note, note
+from league_sdk.protocol.states import ResultStatus
 from league_sdk.transport.client import Caller, Client
 from league_sdk.transport.httpx_client import HttpxClient
 from matches.checks import performing, relaying, runs, taking, tending
 from matches.checks.performing import OnClause, OnReport
 from matches.checks.taking import Job, Relayed
+from matches.inbox.beats import process_name
 from matches.inbox.calling import AgentCaller, AgentInboxCaller
-from matches.inbox.finding import FirstCall
+from matches.inbox.finding import FirstCall, Hindered
 from matches.models import Check
 from matches.push import nudge
 from storage import clock
@@ -35,6 +39,9 @@ from storage.databases import outside_requests
 
 logger = logging.getLogger(__name__)
 
+LATE_S = 3.0
+"""A pass over the checks that takes this much longer than it should has waited for the database, or this process stood
+still; both may have cost an agent under check its answer."""
 InThread = Callable[[Callable[[], Any]], Awaitable[Any]]
 
 
@@ -60,6 +67,13 @@ def _end_practice(job: Job, report: dict[str, Any]) -> None:
         runs.yield_to_match(check_id=job.check_id, run=job.run)
     else:
         runs.finish_practice(check_id=job.check_id, run=job.run, report=report)
+
+
+def _is_good(report: Report | dict[str, Any] | None) -> bool:
+    """Whether a check passed, or a practice match was played, whatever was away meanwhile."""
+    if isinstance(report, dict):
+        return report["status"] not in (NOT_PLAYED, ResultStatus.TECHNICAL_LOSS)
+    return report is not None and report.can_play
 
 
 @dataclass(slots=True)
@@ -123,6 +137,7 @@ class Checker:
     _running: dict[asyncio.Task[None], Job] = field(default_factory=dict)
     _overtaken: set[UUID] = field(default_factory=set)
     _posts: dict[UUID, Relayed] = field(default_factory=dict)
+    _hindered: dict[UUID, Note] = field(default_factory=dict)
 
     async def keep_checking(self) -> None:
         """Claim and run checks until cancelled."""
@@ -134,11 +149,15 @@ class Checker:
             # Another check may use its address and its place.
             woken.set()
 
+        looked_at = time.monotonic()
         # Nudges that are not urgent are about matches.
         with nudge.woken(only_urgent=True) as woken:
             try:
                 while True:
                     woken.clear()
+                    begun = time.monotonic()
+                    if begun - looked_at > self.pass_interval_s + LATE_S:
+                        self._hinder(note(Code.PROCESS_STALLED, process=process_name()))
                     for one in [] if self.draining() else await self._take():
                         self._overtaken.discard(one.check_id)
                         job = replace(
@@ -149,6 +168,10 @@ class Checker:
                         task = asyncio.create_task(self._run(job))
                         self._running[task] = job
                         task.add_done_callback(ended)
+                    looked_at = time.monotonic()
+                    if looked_at - begun > LATE_S:
+                        # Answers that agents sent to the league manager came too late to their checks.
+                        self._hinder(note(Code.DATABASE_AWAY))
                     try:
                         async with asyncio.timeout(self.pass_interval_s):
                             await woken.wait()
@@ -162,6 +185,10 @@ class Checker:
                 if jobs:
                     # The next process can start with them at once, and no page shows them as running.
                     await self._in_db(lambda: runs.return_to_queue([(job.check_id, job.run) for job in jobs]))
+
+    def _hinder(self, what: Note) -> None:
+        """Note for all checks that run what of the site's own was away: nobody knows whether an agent is to blame."""
+        self._hindered |= dict.fromkeys((job.check_id for job in self._running.values()), what)
 
     def _is_overtaken(self, check_id: UUID) -> bool:
         return check_id in self._overtaken
@@ -181,10 +208,12 @@ class Checker:
                 if check_id in self._posts:
                     self._posts[check_id](message_type, message)
             taken: list[Job] = await self._in_db(jobs)
-        except Exception:
+        except Exception as error:
             # The database may be locked or unreachable for a moment. A check that was claimed before the failure runs
             # again when its claim has timed out.
             logger.exception("a pass over the checks failed; the next one tries again")
+            if isinstance(error, DatabaseError):
+                self._hinder(note(Code.DATABASE_AWAY))
             return []
         return taken
 
@@ -194,6 +223,7 @@ class Checker:
         showing = asyncio.create_task(self._keep_showing(job, news))
         report: Report | dict[str, Any] | None = None
         problem, limit_s = "", self.practice_timeout_s if job.opponent else self.run_timeout_s
+        hindered: Note | str = ""
         try:
             async with asyncio.timeout(limit_s):
                 report = await (
@@ -203,6 +233,8 @@ class Checker:
             problem = _("The check did not end within %(limit)d s.") % {"limit": limit_s}
             if job.opponent:
                 problem = _("The practice match did not end within %(limit)d s.") % {"limit": limit_s}
+        except Hindered as error:
+            hindered = error.what
         except Exception:
             logger.exception("the check %s failed", job.check_id)
             problem = _("The check itself failed; the site's log says why.")
@@ -212,8 +244,12 @@ class Checker:
             showing.cancel()
             await caller.aclose()
 
+        hindered = hindered or self._hindered.pop(job.check_id, "")
+
         def end() -> None:
-            if isinstance(report, dict):
+            if hindered and not _is_good(report):
+                runs.put_off(check_id=job.check_id, run=job.run, why=hindered)
+            elif isinstance(report, dict):
                 _end_practice(job, report)
             elif job.is_overtaken() and (report is None or not report.can_play) and not job.opponent:
                 # A match of the agent comes first; what the check found until then is not a verdict.
@@ -228,11 +264,22 @@ class Checker:
                 if done and not mixed:
                     _keep_for_league(job, report)
 
-        try:
-            await self._in_db(end)
-        except Exception:
-            # Its claim will time out, and it will be run again.
-            logger.exception("the outcome of the check %s could not be written down", job.check_id)
+        await self._write_down(job, end)
+
+    async def _write_down(self, job: Job, end: Callable[[], None]) -> None:
+        """Store what became of a check, as soon as the database answers."""
+        while True:
+            try:
+                await self._in_db(end)
+            except DatabaseError:
+                logger.warning("the outcome of the check %s waits for the database", job.check_id, exc_info=True)
+                await asyncio.sleep(self.pass_interval_s)
+            except Exception:
+                # Its claim will time out, and it will be run again.
+                logger.exception("the outcome of the check %s could not be written down", job.check_id)
+                return
+            else:
+                return
 
     def _caller(self, job: Job) -> Caller:
         """What calls the agent: at its address; or over its line, and perhaps at its address once the line is gone."""
@@ -248,9 +295,8 @@ class Checker:
         async def may_call() -> bool:
             try:
                 return bool(await self._in_db(partial(taking.falls_back, job)))
-            except DatabaseError:
-                logger.exception("the check %s does not call the address: the database failed", job.check_id)
-                return False
+            except DatabaseError as error:
+                raise Hindered(note(Code.DATABASE_AWAY)) from error
 
         return AgentCaller(client, job.agent, job.rules.connect_grace_s, may_call)
 

@@ -176,7 +176,10 @@ def report_page(check_id: str) -> dict[str, Any] | None:
             "outcome": check.state if verdict is None else "NOT_PASSED" if verdict in UNABLE else "PASSED",
             "headline": _headline(check),
             "summary": words.stored(report, "summary") if done else "",
-            "next_step": words.stored(report, "next_step") if done else words.fixed(_problem(check)),
+            # Of a check that waits, the headline says it.
+            "next_step": words.stored(report, "next_step")
+            if done
+            else words.fixed(_problem(check) if check.state == CheckState.FAILED else ""),
             "withheld": _withheld(check),
             "next_clause": _clause_of(report.get("next_step", ""), report.get("clauses", [])),
             "dialect": report.get("dialect", ""),
@@ -305,6 +308,10 @@ def _verdict(verdict: str) -> str:
 def _headline(check: Check) -> str:
     """The state of the check in one sentence."""
     if check.state == CheckState.WANTED:
+        if check.problem:
+            return _("It could not be checked, because of the site itself: %(why)s. It is checked again by itself.") % {
+                "why": sentence_of(check.problem)
+            }
         if check.due_at > clock.now():
             return _("Planned: it is checked by itself at %(time)s UTC.") % {"time": f"{check.due_at:%H:%M:%S}"}
         return _("Waiting for its turn: one check at a time per address, and none during a match.")

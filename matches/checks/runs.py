@@ -7,7 +7,7 @@ run the check since.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
@@ -27,6 +27,8 @@ from matches.push.nudge import nudge
 from storage import clock
 
 MAX_RUNS = 3
+AGAIN_S = 5.0
+"""After how many seconds a check is tried again that could not be made because something of the site's was away."""
 INSTRUCTOR = "instructor"
 """The value of ``asked_by`` for checks that the instructor asked for; empty for those that a league demands."""
 REGISTRATION = "registration"
@@ -51,6 +53,26 @@ def return_to_queue(running: Iterable[tuple[UUID, int]]) -> None:
     """RUNNING to WANTED: return checks, each by its id and run, to the queue, from which they are run again."""
     for check_id, run in running:
         _move(check_id, run, state=CheckState.WANTED, claimed_until=None, report={})
+
+
+def put_off(*, check_id: UUID, run: int, why: Note | str, now: datetime | None = None) -> bool:
+    """RUNNING to WANTED: something of the site's own was away, so that the check says nothing about the agent.
+
+    It is made again soon, however often that happens; false as from :func:`progress`.
+
+    Args:
+        why: what was away.
+    """
+    due_at = (now or clock.now()) + timedelta(seconds=AGAIN_S)
+    again: dict[str, Any] = {"state": CheckState.WANTED, "claimed_until": None, "report": {}, "due_at": due_at}
+    return _move(check_id, run, **again, problem=_one_line(str(why)))
+
+
+def postpone(*, check: Check, why: Note | str, now: datetime) -> None:
+    """Have a check wait that is due, for a reason as that of :func:`put_off`."""
+    waiting = Check.checks_and_practices.filter(pk=check.pk, state=CheckState.WANTED)
+    if waiting.update(due_at=now + timedelta(seconds=AGAIN_S), problem=_one_line(str(why))):
+        changed(check)
 
 
 def yield_to_match(*, check_id: UUID, run: int) -> None:

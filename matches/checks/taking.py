@@ -21,6 +21,7 @@ from league_sdk.protocol.states import IN_PLAY, LeagueState, MatchState
 from matches.checks import practising, relaying, runs, ways
 from matches.checks.turns import Busy, crowding, turn_of
 from matches.checks.ways import Target
+from matches.inbox.hub import hub
 from matches.models import Check, CheckState, League, Match
 from matches.push.nudge import nudge
 from matches.view import readiness
@@ -169,6 +170,9 @@ def _startable(
     """The due checks with how they would call, but none of a program that plays, or is about to, by any address."""
     for check in practising.playable(due.defer("report").select_related("agent__league", "agent__owner"), now):
         target = ways.of_check(check)
+        if ways.is_line(target.way) and (what := hub.stalled()):
+            runs.postpone(check=check, why=what, now=now)
+            continue
         behind = programs.find(target.endpoint, gateways, nudge)
         free = programs.free_for(behind.keys) | {programs.oneself(check.agent_id or 0)} if behind else frozenset()
         if behind and free.isdisjoint(playing):
@@ -337,6 +341,7 @@ def _claim(check: Check, target: Target, now: datetime) -> bool:
                 pk=check.pk, state=CheckState.WANTED, runs=check.runs
             ).update(
                 state=CheckState.RUNNING,
+                problem="",
                 endpoint=target.endpoint,
                 endpoint_key=target.key,
                 address=target.address,

@@ -30,7 +30,8 @@ class Target:
 
 def of_agent(agent: Agent) -> Target:
     """What a check of an agent calls now."""
-    way = hub.way(agent.pk) or (CheckWay.INBOX.value if agent.is_inbox_only else "")
+    # The database knows the lines also while this process hears nothing of them, as when it has just started.
+    way = hub.way(agent.pk) or agent.dials_out_now or (CheckWay.INBOX.value if agent.is_inbox_only else "")
     if way:
         return Target(agent.endpoint, line_key(agent.pk), _machine(agent), way)
     address = registered(agent)

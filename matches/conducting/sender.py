@@ -15,6 +15,7 @@ from django.db import Error, transaction
 
 from agents_registry.registering import learned, moving, registration
 from league_sdk.dialects import starts
+from league_sdk.protocol.faults import OWN_SIDE
 from league_sdk.protocol.notes import Code, note
 from league_sdk.transport.client import CallFailed, Client, NotReached, Reply
 from matches.checks.carrying_out import InThread
@@ -258,7 +259,7 @@ class Sender:
                 else:
                     found = Found(spoken=await sending.send_broadcast(caller, parcel))
         except NotReached as error:
-            if sending.site_stalled(error):
+            if error.cause in OWN_SIDE:
                 # Nobody knows whether the agent is there. The tries count from when the whole site runs again.
                 self._unreached.pop(parcel.delivery_pk, None)
                 return None
@@ -303,9 +304,11 @@ class Sender:
                 outcome = await caller.post(ping.endpoint, ping.body, limit_s=self._patience.ping_s)
         except CallFailed as error:
             outcome, problem = error, str(error)
+            if error.cause in OWN_SIDE:
+                await asyncio.sleep(self._patience.retry_s)
         finally:
             self._outcomes.freed.append(ping.agent_pk)
-        if isinstance(outcome, CallFailed) and sending.site_stalled(outcome):
+        if isinstance(outcome, CallFailed) and outcome.cause in OWN_SIDE:
             # It says nothing of the agent. The next look pings it again.
             self._waker.wake()
             return

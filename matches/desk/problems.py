@@ -17,7 +17,7 @@ from agents_registry.isolating import isolated
 from agents_registry.models import Agent, Kind
 from league_sdk.ledger.kinds import EventKind
 from league_sdk.protocol.states import AgentState, LeagueState, MatchState, RoundState
-from matches.desk import names, shared
+from matches.desk import names, own_side, shared
 from matches.desk.acting import AGENT, CROWD, LEAGUE, PLAN, Button, Problem, button
 from matches.desk.actions import ACTIONS
 from matches.desk.facts import Facts
@@ -40,6 +40,7 @@ MAX_REPLAY_LINKS = 3
 def problems(facts: Facts) -> list[Problem]:
     """The problems of a league now, the worst first; none when it is over."""
     current = [
+        *own_side.problems(facts),
         *_failed_start(facts),
         *_paused_itself(facts),
         *_no_referee(facts),
@@ -104,9 +105,14 @@ def _no_referee(facts: Facts) -> list[Problem]:
     untrusted = [agent for agent in facts.agents if agent.kind == Kind.REFEREE and not agent.trusted]
     own = [agent for agent in untrusted if agent.league_id == facts.league.pk]
     trusting = [_to_agent(facts, "let_judge", agent) for agent in own]
-    trusted = [agent for agent in facts.agents if agent.kind == Kind.REFEREE and agent.trusted and agent.problem]
-    if trusted:
+    trusted = [agent for agent in facts.agents if agent.kind == Kind.REFEREE and agent.trusted]
+    if any(agent.problem for agent in trusted):
         text = _("Referees are registered and may judge %(game)s, but none of them can be given a match now.")
+    elif trusted:
+        text = _(
+            "Referees are registered and may judge %(game)s, but none was heard of lately. They may have ended, or "
+            "something between them and this site is away: a proxy, a web process or the network."
+        )
     text %= {"game": isolated(facts.league.game_type)}
     return [_problem(text, _ask_all(facts), *trusting, causes=_problems_of_referees(facts, trusted))]
 

@@ -92,7 +92,7 @@ class AgentInboxCaller:
         try:
             outcome, response = await hand_over(self.agent, request, terms)
         except SiteStalled as stalled:
-            raise league_away(connected=stalled.taken) from None
+            raise league_away(stalled.what, connected=stalled.taken) from None
         if outcome is Outcome.ANSWERED:
             return await reply_of(response, time.monotonic() - asked_at)
         if outcome is Outcome.LOST:

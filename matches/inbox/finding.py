@@ -34,8 +34,22 @@ def found_by(outcome: Reply | CallFailed, *, rpc: bool = True) -> Note | str | N
     return note(Code.WEB_PAGE if is_page else Code.NO_AGENT, status=outcome.status)
 
 
+class Hindered(Exception):
+    """Something of the site's own was away while an agent was called: nothing was found out about the agent.
+
+    Attributes:
+        what: what was away.
+    """
+
+    def __init__(self, what: Note | str) -> None:
+        super().__init__(str(what))
+        self.what = what
+
+
 class FirstCall:
-    """A check's way to its agent, which remembers what its first call found: that is a ping (004 5.12.2).
+    """A check's way to its agent: it remembers what its first call found, which is a ping (004 5.12.2).
+
+    A failure of our own is no outcome of a call. It ends the check.
 
     Attributes:
         found: as :func:`found_by`; None before that call.
@@ -46,11 +60,17 @@ class FirstCall:
         self._caller, self._has_called = caller, False
 
     async def post(self, url: str, message: Any, *, limit_s: float, headers: Mapping[str, str] | None = None) -> Reply:
-        """Like :meth:`league_sdk.transport.client.Client.post`."""
+        """Like :meth:`league_sdk.transport.client.Client.post`.
+
+        Raises:
+            Hindered: our own side failed.
+        """
         is_first, self._has_called = not self._has_called, True
         try:
             reply = await self._caller.post(url, message, limit_s=limit_s, headers=headers)
         except CallFailed as error:
+            if error.cause in OWN_SIDE:
+                raise Hindered(error.problem) from error
             self.found = found_by(error) if is_first else self.found
             raise
         self.found = found_by(reply) if is_first else self.found
@@ -62,7 +82,7 @@ class FirstCall:
 
     def under_same_policy(self, agent_type: str) -> Caller:
         """Like :meth:`league_sdk.transport.client.Client.under_same_policy`."""
-        return self._caller.under_same_policy(agent_type)
+        return FirstCall(self._caller.under_same_policy(agent_type))
 
     async def aclose(self) -> None:
         """Like :meth:`league_sdk.transport.client.Client.aclose`."""

@@ -19,6 +19,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from league_sdk.protocol import rpc
+from league_sdk.protocol.notes import Note
 from matches.inbox.lines import Line, NotAnswered, NotConnected, Offer, OtherHubs, SiteStalled, Terms
 from matches.observing import metrics
 
@@ -130,12 +131,13 @@ class Hub:
             if self.other_hubs is not None:
                 self.other_hubs.offered(offer)
             if not await _within(min(terms.grace_s, terms.limit_s), call.taken.wait()):
-                raise SiteStalled(taken=False) if self._site_stalled(terms, begun) else NotConnected
+                what = self.stalled(begun) if terms.grace_s > 0 else ""
+                raise SiteStalled(what, taken=False) if what else NotConnected
             if not await _within(offer.left_s, asyncio.wait([call.answer])):
                 has_it = not terms.confirm or await self._has_it(offer, call)
                 if not call.answer.done():
-                    if not terms.confirm and self._site_stalled(terms, begun):
-                        raise SiteStalled(taken=True)
+                    if not terms.confirm and terms.grace_s > 0 and (what := self.stalled(begun)):
+                        raise SiteStalled(what, taken=True)
                     raise NotAnswered(lost=not has_it)
             return call.answer.result() | {"id": request.get("id")}
         finally:
@@ -153,7 +155,17 @@ class Hub:
         if (line := self._lines.get(agent)) is not None:
             return line.way
         seen_at, way = self._seen.get(agent, (0.0, ""))
-        return way if time.monotonic() - seen_at < LINGER_S else ""
+        lately = time.monotonic() - LINGER_S
+        # While Redis or a process stands still, nobody is heard to say which lines are open.
+        return way if seen_at > lately or (way and self.stalled(lately)) else ""
+
+    def stalled(self, since: float = math.inf) -> Note | str:
+        """What of the site has stood still since a time, so that it is not known who has a line; empty for nothing.
+
+        Args:
+            since: in monotonic seconds; infinite: what stands still now.
+        """
+        return "" if self.other_hubs is None else self.other_hubs.stalled(since)
 
     def unanswered(self, older_than_s: float) -> list[Offer]:
         """The messages for which callers here have waited for longer than this many seconds, and wait on."""
@@ -310,6 +322,8 @@ class Hub:
         if line is not None and at is not None and at < line.opened_at:
             return []
         self._take_over(agent)
+        if line is not None:
+            self.on_change(agent, None)
         self._seen[agent] = (time.monotonic(), way)
         return [offer for offer in self._open_offers(agent) if offer.id in self._calls]
 
@@ -330,10 +344,6 @@ class Hub:
         call.taken.clear()
         self.other_hubs.offered(replace(offer, ends_at=time.monotonic() + CONFIRM_S))
         return await _within(CONFIRM_S, call.taken.wait())
-
-    def _site_stalled(self, terms: Terms, since: float) -> bool:
-        """Whether a process of the site stood still while a caller waited, which has waited since then."""
-        return terms.grace_s > 0 and self.other_hubs is not None and self.other_hubs.one_was_silent(since)
 
     def _next_id(self) -> int:
         """An id that no other message has: the time in microseconds; its lowest bits are random for each process."""
@@ -397,7 +407,8 @@ class Hub:
         To be called now and then.
         """
         oldest = time.monotonic() - after_s
-        self._seen = {agent: seen for agent, seen in self._seen.items() if seen[0] > oldest}
+        if not self.stalled(oldest):
+            self._seen = {agent: seen for agent, seen in self._seen.items() if seen[0] > oldest}
         self._takeovers = {agent: times for agent, times in self._takeovers.items() if times[-1] > oldest}
         self._strays = {agent: times for agent, times in self._strays.items() if times[-1] > oldest}
         now = time.monotonic()
@@ -410,6 +421,9 @@ class Hub:
         older.taken_over = True
         older.news.set()
         metrics.INBOX_TAKEOVERS.inc()
+        if self.stalled(older.begun_at):
+            # The agent may have left this line for a newer one while the site could not hear of it: one program.
+            return
         now, times = time.monotonic(), self._takeovers.setdefault(agent, deque(maxlen=CONTESTED_TAKEOVERS))
         times.append(now)
         if len(times) == CONTESTED_TAKEOVERS and now - times[0] <= TAKEOVER_INTERVAL_S:

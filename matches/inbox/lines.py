@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from league_sdk.protocol.notes import Note
+
 
 class NotConnected(Exception):
     """The agent had no line on which the message could be handed over in time, or too many messages wait for it."""
@@ -32,11 +34,13 @@ class SiteStalled(Exception):
     The agent may have its line at that process, or its answer may wait there, so nobody knows whose failure it is.
 
     Attributes:
+        what: what stood still, or could not be reached.
         taken: the message was handed over to the agent.
     """
 
-    def __init__(self, *, taken: bool) -> None:
-        super().__init__()
+    def __init__(self, what: Note | str, *, taken: bool) -> None:
+        super().__init__(str(what))
+        self.what = what
         self.taken = taken
 
 
@@ -101,6 +105,7 @@ class Line:
         taken_over: a newer line of the agent was opened; this one has to end.
         revoked: the token that opened it is not valid any more; it has to end.
         opened_at: the time by the clock of the process that holds it, in seconds.
+        begun_at: the same in monotonic seconds of that process.
     """
 
     agent: int
@@ -112,6 +117,7 @@ class Line:
     taken_over: bool = False
     revoked: bool = False
     opened_at: float = field(default_factory=time.time)
+    begun_at: float = field(default_factory=time.monotonic)
 
     @property
     def over(self) -> bool:
@@ -142,5 +148,5 @@ class OtherHubs(Protocol):
     def opened(self, line: Line) -> None:
         """An agent opened a line here: its lines elsewhere end, and callers elsewhere offer again."""
 
-    def one_was_silent(self, since: float) -> bool:
-        """Whether a process that may have lines of agents has stood still since then, or this one cannot tell."""
+    def stalled(self, since: float) -> Note | str:
+        """What has stood still since then, so that nobody knows of the agents' lines; empty if nothing has."""

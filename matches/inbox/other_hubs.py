@@ -19,6 +19,7 @@ from itertools import repeat
 from typing import Any
 
 from league_sdk.protocol import rpc
+from league_sdk.protocol.notes import Note
 from matches.inbox.beats import BEAT_INTERVAL_S, Beats
 from matches.inbox.hub import Hub
 from matches.inbox.lines import Line, Offer
@@ -73,8 +74,8 @@ class Others:
     def opened(self, line: Line) -> None:
         self._say("opened", agent=line.agent, way=line.way, at=line.opened_at)
 
-    def one_was_silent(self, since: float) -> bool:
-        return self._beats.one_was_silent(since)
+    def stalled(self, since: float) -> Note | str:
+        return self._beats.stalled(since)
 
     def _say(self, what: str, **fields: Any) -> None:
         try:

@@ -28,6 +28,8 @@ FLUSH_INTERVAL_S = 0.5
 REFRESH_INTERVAL_S = 15.0
 """How often a line that stays open is written again (a row that is not renewed belongs to a process that was killed),
 and the tokens of open lines are looked up, as they may have been revoked."""
+RENEWED_WITHIN_S = 1.5 * REFRESH_INTERVAL_S
+"""A row that was renewed so lately belongs to a line that is open, perhaps at another process."""
 
 
 class Presence:
@@ -60,7 +62,9 @@ class Presence:
             await asyncio.sleep(FLUSH_INTERVAL_S)
             if loop.time() >= refresh_at:
                 refresh_at = loop.time() + REFRESH_INTERVAL_S
-                self._opened = self._open | self._opened
+                # A line that was closed a while ago is open at another process by now, or nowhere.
+                still_open = {agent: way for agent, way in self._open.items() if agent not in self._closing}
+                self._opened = still_open | self._opened
                 self._hub.forget_old()
                 await self.end_revoked()
             await self.flush()
@@ -75,7 +79,8 @@ class Presence:
         came_or_went, self._came_or_went = self._came_or_went, set()
         for way in ("poll", "websocket"):
             metrics.INBOX_LINES.labels(way).set(sum(open_way == way for open_way in self._open.values()))
-        if not await self._in_thread(lambda: _write(opened, closed, contested, came_or_went)):
+        renewed_s = min(self._linger_s, RENEWED_WITHIN_S)
+        if not await self._in_thread(lambda: _write(opened, closed, contested, came_or_went, renewed_s)):
             # The lines themselves work, and the next write has these, too.
             self._opened, self._closed = opened | self._opened, (closed - self._open.keys()) | self._closed
             self._contested.update(contested)
@@ -118,10 +123,14 @@ class Presence:
 
 
 def _write(
-    opened: Mapping[int, str], closed: Collection[int], contested: Collection[int], came_or_went: Collection[int]
+    opened: Mapping[int, str],
+    closed: Collection[int],
+    contested: Collection[int],
+    came_or_went: Collection[int],
+    renewed_s: float,
 ) -> bool:
     """Write lines down, and tell the browsers that show the leagues of agents that came or went."""
-    registration.note_lines(opened=opened, closed=closed, contested=contested)
+    registration.note_lines(opened=opened, closed=closed, contested=contested, renewed_s=renewed_s)
     leagues = Agent.objects.filter(pk__in=list(came_or_went), league__isnull=False).values_list("league_id", flat=True)
     for league_id in set(leagues):
         notify.push(league_id)

@@ -77,6 +77,11 @@ def _drawn(name: str, league_id: str) -> bytes:
     return blake2b(f"{name}/{league_id}".encode(), digest_size=8).digest()
 
 
+def are_there() -> bool:
+    """READ: whether any conductor is there."""
+    return ConductorLease.objects.filter(until__gt=Now()).exists()
+
+
 class Membership:
     """One conductor among those of the site. Its methods use the database.
 

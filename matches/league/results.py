@@ -12,6 +12,7 @@ from django.utils.translation import gettext as _
 
 from agents_registry.registering import registration
 from league_sdk.ledger.kinds import EventKind
+from league_sdk.protocol.faults import OWN_SIDE
 from league_sdk.protocol.masking import without_addresses
 from league_sdk.protocol.states import IN_PLAY, OPEN, AgentState, MatchState, ResultStatus
 from league_sdk.protocol.transcript import clean
@@ -123,7 +124,8 @@ def count_silences(match: Match, verdict: Verdict) -> None:
     registration.count_answers(agent_ids=[player.pk for player in players if player.code not in silent])
     for player in players:
         fault = silent.get(player.code)
-        if fault is not None:
+        # A try that failed on our side counts if it was one too many. It says nothing of whether the player is there.
+        if fault is not None and fault.get("cause") not in OWN_SIDE:
             rules = match.league.rules
             registration.count_silence(
                 agent_id=player.pk,

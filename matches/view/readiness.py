@@ -67,6 +67,7 @@ class Readiness:
             for the public.
         judged_id: the report that ``passed`` comes from; None when no check has reached a verdict.
         step: what to do next, in our words; it quotes neither the agent nor its address.
+        hindered: what of the site's own was away, so that a check could not be made; it is made again by itself.
     """
 
     word: Ready = Ready.NOT_CHECKED
@@ -75,6 +76,7 @@ class Readiness:
     why: str = ""
     judged_id: UUID | None = None
     step: str = ""
+    hindered: str = ""
 
     @property
     def label(self) -> str:
@@ -195,6 +197,7 @@ def _readiness_of(
     word, step = _verdict(finding, league)
     passed = word in (Ready.READY, Ready.SLOW)
     # A check that waits for a later retry does not count as running: the earlier result stands.
+    hindered = next((check.problem for check in checks if check.state == CheckState.WANTED and check.problem), "")
     running = [check for check in checks if check.open and (check.state == CheckState.RUNNING or check.due_at <= now)]
     if _has_left(agent, league):
         word, step = Ready.UNREACHABLE, _("It has left: register it again.")
@@ -205,6 +208,8 @@ def _readiness_of(
         word, step = Ready.UNREACHABLE, _step("http.reached", league)
         if agent.reached_by == ReachedBy.NOTHING:
             step = _("Start it: it fetches no messages.")
+    elif hindered and word == Ready.NOT_CHECKED:
+        step = _("Leave it running: the site could not check it, and tries again by itself.")
     # What listens there answers, but not with JSON.
     is_other_program = word == Ready.WRONG_ANSWERS and finding is not None and finding.failed == "http.json"
     if found and (word == Ready.UNREACHABLE or is_other_program) and not _has_left(agent, league):
@@ -217,6 +222,7 @@ def _readiness_of(
         _why(last, finding) if last is not None and not passed else "",
         judged.check_id if judged is not None else None,
         step,
+        hindered,
     )
 
 

@@ -10,6 +10,7 @@ import pytest
 from agents_registry.addresses.endpoints import endpoint_policy
 from agents_registry.models import Agent
 from agents_registry.registering import registration
+from league_sdk.protocol.faults import Cause
 from league_sdk.protocol.messages import MessageType
 from league_sdk.transport.client import Client, NotReached
 from matches.conducting import due, sender
@@ -224,6 +225,36 @@ async def test_a_ping_says_nothing_of_an_agent_while_a_process_of_the_site_stand
             site.stalls = False
             await agents.until_in_db(lambda: not state()[0])
     assert (await agents.in_db(state))[1]
+
+
+async def test_a_ping_that_this_machine_cannot_send_says_nothing_of_an_agent(agents: Agents) -> None:
+    tried = [0]
+
+    class Away(Client):
+        """A machine that cannot look names up at first."""
+
+        async def post(self, url: str, *more: Any, **options: Any) -> Any:
+            tried[0] += 1
+            if tried[0] <= 3:
+                raise NotReached("this machine cannot look names up", connected=False, cause=Cause.LEAGUE)
+            return await super().post(url, *more, **options)
+
+    def wanted() -> Agent:
+        make.open_league("fall")
+        player = make.player("Ada", "fall", endpoint=agents.url("ada")).agent
+        registration.want_ping(agent_ids=[player.pk])
+        return player
+
+    def state() -> tuple[bool, str]:
+        now = Agent.objects.get(pk=player.pk)
+        return now.ping_wanted, now.problem
+
+    player = await agents.in_db(wanted)
+    async with conducting(
+        client=Away(agent_type="league_manager", policy=endpoint_policy()), patience=Patience(retry_s=0)
+    ):
+        await agents.until_in_db(lambda: not state()[0])
+    assert (tried[0], await agents.in_db(state)) == (4, (False, ""))
 
 
 @pytest.mark.parametrize(

@@ -15,11 +15,12 @@ from agents_registry.registering import registration
 from league_sdk.protocol.states import AgentState
 from matches.desk import overview
 from matches.league import freeze, lifecycle, losses, opening, planned, play
-from matches.models import Delivery, League, Match, Round
+from matches.models import ConductorLease, Delivery, League, Match, Round
 from matches.view.roles import Permission
 from tests import factories as make
 from tests.matches.correcting import in_round_two, make_correction
 from tests.matches.desk.clicking import DESK, LEAGUES, NOW, count_queries, person, post, shown
+from tests.matches.inbox.stalling import stalled_site
 from tests.sizes import sampled
 
 pytestmark = pytest.mark.django_db
@@ -310,6 +311,32 @@ def test_a_trusted_referee_that_refuses_connections_is_named_with_its_address_an
     losses.undeliverable(losses.UntakenStart(match.pk, 1, match.lease_until, why, counts=True))
     assert texts(desk) == ["Referees are registered and may judge even_odd, but none of them can be given a match now."]
     assert shown(desk)["problems"][0].causes == ["REF01 (http://localhost:8009/mcp): no connection: Connection refused"]
+
+
+def test_referees_that_are_not_heard_of_are_not_to_be_started_again(desk: Client) -> None:
+    made = make.league(players=2, referees=1)
+    Agent.objects.filter(pk=made.referees[0].agent.pk).update(heard_at=timezone.now() - timedelta(minutes=1))
+    [text] = texts(desk)
+    assert text.startswith("Referees are registered and may judge even_odd, but none was heard of lately.")
+
+
+def test_redis_that_is_away_and_a_process_that_stands_still_are_named(desk: Client) -> None:
+    make.league(players=2, referees=1)
+    with stalled_site():
+        assert texts(desk) == [
+            "Something of this site is away, or was a moment ago: Redis, which carries messages between the processes "
+            "of this site, did not answer. That is no player's fault."
+        ]
+    assert texts(desk) == []
+
+
+def test_a_conductor_that_does_not_run_is_named_once_it_is_needed(desk: Client) -> None:
+    ConductorLease.objects.all().delete()
+    made = make.league(players=2, referees=1)
+    assert texts(desk) == []
+    make.next_round(made)
+    [text] = texts(desk)
+    assert text.startswith("No conductor of this site runs")
 
 
 def test_a_students_referee_that_loses_match_after_match_is_a_problem_until_it_is_trusted_again(desk: Client) -> None:

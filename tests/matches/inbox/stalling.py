@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from league_sdk.protocol.notes import Code, Note, note
 from matches.inbox.hub import hub
 from matches.inbox.other_hubs import Others
 
@@ -14,8 +15,8 @@ class StalledSite(Others):
 
     stalls = True
 
-    def one_was_silent(self, since: float) -> bool:
-        return self.stalls
+    def stalled(self, since: float) -> Note | str:
+        return note(Code.REDIS_AWAY) if self.stalls else ""
 
 
 @contextmanager

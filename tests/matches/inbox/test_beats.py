@@ -20,7 +20,7 @@ class Site:
 
     def start(self, *names: str) -> None:
         for name in names:
-            self.processes[name] = Beats(name, has_lines=name != CONDUCTOR, now=lambda: self.time)
+            self.processes[name] = Beats(name, has_lines=name != CONDUCTOR, name=name, now=lambda: self.time)
 
     def run(self, seconds: float, *names: str) -> None:
         """Let this time pass, in which these processes run and hear each other; without names nobody does."""
@@ -33,7 +33,11 @@ class Site:
 
     def silent(self, *, at: str = HERE, since: float = math.inf) -> bool:
         """Whether one process takes another for silent, now or at any time since then."""
-        return self.processes[at].one_was_silent(since)
+        return bool(self.what(at=at, since=since))
+
+    def what(self, *, at: str = HERE, since: float = math.inf) -> str:
+        """What one process finds standing still, now or at any time since then."""
+        return str(self.processes[at].stalled(since))
 
 
 @pytest.fixture
@@ -107,3 +111,44 @@ def test_processes_that_start_together_tell_each_other_nothing() -> None:
     site.run(1, HERE, NEW)
     assert site.silent(at=HERE)
     assert site.silent(at=NEW)
+
+
+def test_it_is_named_what_stands_still(site: Site) -> None:
+    site.run(SILENT_AFTER_S + 1, HERE, CONDUCTOR)
+    assert site.what() == f"a process of this site stood still: {WEB}"
+    site.run(1, HERE, WEB, CONDUCTOR)
+    assert site.what() == ""
+    assert WEB in site.what(since=site.time - 3)
+
+
+def test_redis_is_named_while_a_process_hears_not_even_itself_and_when_it_hears_the_others_first(site: Site) -> None:
+    began_at = site.time
+    # Each process goes on saying that it runs, and nobody hears it.
+    for _ in range(2 * int(GONE_AFTER_S)):
+        site.time += 1
+        for process in site.processes.values():
+            process.beat()
+    assert site.what().startswith("Redis")
+    site.processes[HERE].hear(WEB, site.processes[WEB].beat())
+    site.processes[HERE].hear(HERE, site.processes[HERE].beat())
+    assert site.what() == ""
+    assert site.what(since=began_at).startswith("Redis")
+
+
+def test_redis_is_named_whichever_process_is_heard_last_when_it_is_back(site: Site) -> None:
+    began_at = site.time
+    for _ in range(10):
+        site.time += 1
+        for process in site.processes.values():
+            process.beat()
+    for name in (HERE, WEB):
+        site.processes[HERE].hear(name, site.processes[name].beat())
+    assert site.what(since=began_at).startswith("Redis")
+
+
+def test_a_process_that_stood_still_itself_does_not_blame_redis(site: Site) -> None:
+    began_at = site.time
+    site.run(10, WEB, CONDUCTOR)
+    assert site.what() == f"a process of this site stood still: {HERE}"
+    site.run(1, HERE, WEB, CONDUCTOR)
+    assert site.what(since=began_at) == f"a process of this site stood still: {HERE}"

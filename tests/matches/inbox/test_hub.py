@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from matches.inbox.hub import MAX_OFFERS_PER_AGENT, MAX_OFFERS_PER_SEAT, MAX_STRAY_BYTES, MAX_STRAYS, Hub
+from league_sdk.protocol.notes import Code, Note, note
+from matches.inbox.hub import LINGER_S, MAX_OFFERS_PER_AGENT, MAX_OFFERS_PER_SEAT, MAX_STRAY_BYTES, MAX_STRAYS, Hub
 from matches.inbox.lines import Line, NotAnswered, NotConnected, Offer, SiteStalled, Terms
 
 ADA, BOB = 1, 2
@@ -221,8 +222,8 @@ class _To:
         for offer in self._other.hear_opened(line.agent, line.way, line.opened_at):
             self._own.hear_offer(offer)
 
-    def one_was_silent(self, since: float) -> bool:
-        return self.stalls
+    def stalled(self, since: float) -> Note | str:
+        return note(Code.REDIS_AWAY) if self.stalls else ""
 
 
 @pytest.mark.parametrize("taken", [False, True], ids=["not taken", "taken and not answered"])
@@ -433,3 +434,40 @@ async def test_an_agent_keeps_one_answer_to_each_message_at_another_process() ->
     there.loses = False
     look_again(wire)
     assert (await caller)["result"] == "first"
+
+
+async def test_an_agent_counts_as_dialling_out_while_nobody_can_say_that_its_line_is_open() -> None:
+    wire = Wire()
+    with wire.there.line(ADA, "websocket", token="t"):
+        seen_at, way = wire.here._seen[ADA]
+        wire.here._seen[ADA] = (seen_at - 10 * LINGER_S, way)
+        assert wire.here.way(ADA) == ""
+        wire.here.other_hubs.stalls = True  # type: ignore[union-attr]
+        wire.here.forget_old()
+        assert (wire.here.way(ADA), wire.here.way(BOB)) == ("websocket", "")
+        wire.here.other_hubs.stalls = False  # type: ignore[union-attr]
+        wire.here.forget_old()
+        assert wire.here.way(ADA) == ""
+
+
+async def test_a_line_that_was_left_while_the_site_stood_still_is_no_contest_and_a_second_program_is() -> None:
+    wire, contested = Wire(), list[int]()
+    wire.here.on_contest = contested.append
+    with ExitStack() as stack:
+        wire.here.other_hubs.stalls = True  # type: ignore[union-attr]
+        for number in range(10):
+            stack.enter_context(wire.here.line(ADA, "poll", token=str(number)))
+        assert contested == []
+        wire.here.other_hubs.stalls = False  # type: ignore[union-attr]
+        for number in range(3):
+            stack.enter_context(wire.here.line(ADA, "poll", token=str(number)))
+        assert contested == [ADA]
+
+
+async def test_a_process_is_told_that_the_line_of_an_agent_has_moved_elsewhere() -> None:
+    wire, changes = Wire(), list[tuple[int, bool]]()
+    wire.here.on_change = lambda agent, line: changes.append((agent, line is not None))
+    with wire.here.line(ADA, "poll", token="t"), wire.there.line(ADA, "poll", token="t"):
+        assert changes == [(ADA, True), (ADA, False)]
+        assert wire.here.dials_out(ADA)
+    assert changes == [(ADA, True), (ADA, False)]

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import asyncio
 from concurrent.futures import Future, ThreadPoolExecutor
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.db import DatabaseError
+from django.utils import timezone
 
 from agents_registry.models import Agent
-from agents_registry.registering import credentials
+from agents_registry.registering import credentials, registration
 from league_sdk.protocol import tokens
-from matches.inbox.hub import Hub
-from matches.inbox.presence import Presence
+from matches.inbox.hub import LINGER_S, Hub
+from matches.inbox.presence import RENEWED_WITHIN_S, Presence
 from matches.push import notify
 from tests import factories as make
 from tests.matches.agent_server import Agents
@@ -129,3 +131,27 @@ async def test_a_line_that_opens_again_while_its_closing_cannot_be_written_stays
     await presence.flush()
     assert await db_thread.in_db(lambda: ada.fresh().dials_out_now) == "poll"
     executor.opened.__exit__(None, None, None)
+
+
+@pytest.mark.django_db
+def test_a_line_that_another_process_has_renewed_is_not_closed_by_the_one_that_the_agent_has_left() -> None:
+    ada, bob = _two_members()
+    agents = [ada.agent.pk, bob.agent.pk]
+    registration.note_lines(opened=dict.fromkeys(agents, "poll"), closed=[], contested=[])
+    Agent.objects.filter(pk=bob.agent.pk).update(line_seen_at=timezone.now() - timedelta(seconds=LINGER_S))
+    registration.note_lines(opened={}, closed=agents, contested=[], renewed_s=RENEWED_WITHIN_S)
+    assert [one.fresh().dials_out_now for one in (ada, bob)] == ["poll", ""]
+
+
+async def test_a_process_that_an_agent_has_left_does_not_write_for_ever_that_it_is_there() -> None:
+    db_thread, hub = Agents(), Hub()
+    ada, _ = await db_thread.in_db(_two_members)
+    presence = Presence(hub, ThreadPoolExecutor(1), linger_s=0)
+    with hub.line(ada.agent.pk, "poll", token="t"):
+        await presence.flush()
+        hub.hear_opened(ada.agent.pk, "poll")
+        # The timer that closes the line (`linger_s`) has run after two turns of the loop.
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        await presence.flush()
+        assert await db_thread.in_db(lambda: ada.fresh().dials_out_now) == ""

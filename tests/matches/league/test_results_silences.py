@@ -171,3 +171,14 @@ def test_a_silence_counts_whatever_the_setting_no_show_makes_of_the_match(
     standing = next(one for one in sight.everything(made.league).standings if one.player_id == "P01")
     assert (standing.played, standing.points) == row
     assert made.players[0].fresh().silences == 1
+
+
+@pytest.mark.parametrize(("cause", "counts"), [("LEAGUE", False), ("REFEREE", False), ("CONNECT", True)])
+def test_a_try_too_many_that_failed_on_our_side_is_no_silence_of_the_player(cause: str, counts: bool) -> None:
+    made = make.running_league(players=4, suspend_after=1)
+    match = made.match("R1M1")
+    said = make.no_answer_from(match, "P01")
+    said["faults"][0]["cause"] = cause
+    make.report(match, None, **said)
+    player = made.players[0].fresh()
+    assert (player.silences, player.state == "SUSPENDED", bool(player.problem)) == (counts, counts, counts)
