@@ -165,7 +165,10 @@ class LeagueAdmin(
 
 @admin.register(Match)
 class MatchAdmin(OwnRows, ModelAdmin):
-    """A read-only list of matches; actions on them are on the league's desk."""
+    """A read-only list of matches; actions on them are on the league's desk.
+
+    It is sorted by columns with an index only: there may be millions of matches, and the database ends what takes long.
+    """
 
     list_display = (
         *("number", "league_name", "first", "second", "state_word", "result", "won_by", "judged_by", "attempt_number"),
@@ -188,7 +191,7 @@ class MatchAdmin(OwnRows, ModelAdmin):
     def has_change_permission(self, request: HttpRequest, obj: Match | None = None) -> bool:
         return False
 
-    @admin.display(description=gettext_lazy("Match"), ordering="match_id")
+    @admin.display(description=gettext_lazy("Match"), ordering="pk")
     def number(self, match: Match) -> str:
         return match.match_id
 
@@ -204,23 +207,23 @@ class MatchAdmin(OwnRows, ModelAdmin):
     def second(self, match: Match) -> str:
         return str(match.player_b)
 
-    @admin.display(description=gettext_lazy("state"), ordering="state")
+    @admin.display(description=gettext_lazy("state"))
     def state_word(self, match: Match) -> str:
         return states.match_state(match.state)
 
-    @admin.display(description=gettext_lazy("Result"), ordering="status")
+    @admin.display(description=gettext_lazy("Result"))
     def result(self, match: Match) -> str:
         return lists.result_word(match.status)
 
-    @admin.display(description=gettext_lazy("Winner"), ordering="winner")
+    @admin.display(description=gettext_lazy("Winner"))
     def won_by(self, match: Match) -> str:
         return str(match.winner or "–")
 
-    @admin.display(description=gettext_lazy("Referee"), ordering="referee")
+    @admin.display(description=gettext_lazy("Referee"))
     def judged_by(self, match: Match) -> str:
         return str(match.referee or "–")
 
-    @admin.display(description=gettext_lazy("Attempt"), ordering="attempt")
+    @admin.display(description=gettext_lazy("Attempt"))
     def attempt_number(self, match: Match) -> int:
         return match.attempt
 

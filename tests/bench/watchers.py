@@ -32,6 +32,9 @@ async def play(bench: Deployed, league: str, audience: Audience) -> dict[str, An
     before_mb = bench.memory_mb()
     async with audience.watching(bench, len(audience.seen) / OPENED_PER_S):
         grown_mb = {name: mb - before_mb[name] for name, mb in bench.memory_mb().items()}
+        if audience.seen:
+            grown = ", ".join(f"{part} {1000 * grown_mb[part] / len(audience.seen):.0f}" for part in PARTS)
+            print(f"{len(audience.seen)} sockets are open through HAProxy; kB of memory for each: {grown}", flush=True)
         frames, before, begun = audience.frames, bench.cpu_s(), time.perf_counter()
         await asyncio.to_thread(bench.post, f"/leagues/{league}/start", {"auto_advance": True})
         state = "SELECT state FROM matches_league WHERE league_id = %s"
@@ -47,7 +50,6 @@ async def play(bench: Deployed, league: str, audience: Audience) -> dict[str, An
     return {
         "wall_s": wall,
         "cpu_s": used,
-        "grown_mb": grown_mb,
         "pushes": frames / max(1, len(audience.seen)),
         "kB": audience.bytes / max(1, audience.frames) / 1000,
         "delays": delays,
@@ -77,9 +79,7 @@ def measure(folder: Path, web: int, sockets: int, pairs: int) -> int:
         for part in PARTS
     }
     pushes = statistics.median(one["pushes"] for one in watched_runs)
-    grown = watched_runs[0]["grown_mb"]
-    print(f"{sockets} sockets through HAProxy at {web} web processes were open ({load()})")
-    print("  kB of memory a socket: " + ", ".join(f"{part} {1000 * grown[part] / sockets:.0f}" for part in PARTS))
+    print(f"{sockets} sockets through HAProxy at {web} web processes stayed open ({load()})")
     each = ", ".join(f"{part} {1000 * seconds / pushes:.0f}" for part, seconds in added.items())
     print(f"  {pushes:.0f} pushes a league, {watched_runs[0]['kB']:.1f} kB each; ms of processor added by each: {each}")
     for name, ones in (("without", without), ("with", watched_runs)):
