@@ -7,8 +7,8 @@ import re
 
 import pytest
 
+from league_sdk.formats.round_robin import matches_of, planned_round, rounds_of
 from league_sdk.rules.connect_four import COLUMNS, ROWS
-from matches.formats.round_robin import matches_of, planned_round, rounds_of
 from tests.paths import ROOT
 
 TEXT = (ROOT / "docs" / "operations.md").read_text(encoding="utf-8")

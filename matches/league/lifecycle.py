@@ -12,12 +12,12 @@ from django.utils.translation import ngettext
 from agents_registry.isolating import isolated
 from agents_registry.models import Agent, Kind
 from agents_registry.registering import registration
+from league_sdk.formats.round_robin import matches_of
 from league_sdk.ledger.kinds import EventKind
 from league_sdk.protocol.messages import MessageType
 from league_sdk.protocol.states import LEAGUE_ARROWS, OPEN, AgentState, LeagueState, MatchState, RoundState
 from league_sdk.rules.draws import commitment
 from league_sdk.rules.registry import get_game
-from matches.formats.round_robin import matches_of
 from matches.league import absence, endings, freeze, making, opening, outbox, results, sealing
 from matches.league.effects import changed, record
 from matches.league.errors import ActionRefused

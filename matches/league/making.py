@@ -21,9 +21,9 @@ from django.db.models import Exists, Max, OuterRef
 from django.utils.translation import gettext as _
 
 from agents_registry.models import Agent
+from league_sdk.formats.round_robin import matches_of, planned_round, rounds_of
 from league_sdk.ledger.kinds import EventKind
 from league_sdk.protocol.states import LeagueState
-from matches.formats.round_robin import matches_of, planned_round, rounds_of
 from matches.league.effects import changed, record
 from matches.league.errors import ActionRefused
 from matches.league.leagues import move, named

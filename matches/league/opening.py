@@ -16,12 +16,12 @@ from agents_registry.models import Agent, Kind, RosterEntry
 from agents_registry.registering import places, registration
 from agents_registry.rosters import roster
 from agents_registry.words import in_other_words
+from league_sdk.formats.round_robin import matches_of, rounds_of
 from league_sdk.ledger.kinds import EventKind
 from league_sdk.ledger.standings import natural
 from league_sdk.protocol.league_settings import LeagueSettings
 from league_sdk.protocol.states import LeagueState
 from league_sdk.protocol.transcript import is_storable
-from matches.formats.round_robin import matches_of, rounds_of
 from matches.league import endings, making
 from matches.league.effects import changed, record
 from matches.league.errors import ActionRefused, Invalid

@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 from django.db.models import Count
 
 from agents_registry.models import Agent, Kind
+from league_sdk.formats.round_robin import matches_of, rounds_of
 from league_sdk.ledger.kinds import CORRECTIONS, EventKind
 from league_sdk.ledger.standings import Row, champions
 from league_sdk.protocol.states import LeagueState, MatchState, RoundState
-from matches.formats.round_robin import matches_of, rounds_of
 from matches.models import Event, League, Match, Round
 from matches.view.rows import Champion, Champions, FreezeRow, LeagueRow
 from matches.view.sight import View

@@ -22,8 +22,8 @@ from typing import Any
 
 import httpx
 
+from league_sdk.formats.round_robin import planned_round, rounds_of
 from league_sdk.ledger.documents import LEAGUE_FILE
-from matches.formats.round_robin import planned_round, rounds_of
 from tests import wire
 from tests.bench import rows
 from tests.bench.part import command_line, in_words, percentiles, scratch, within

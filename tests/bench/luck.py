@@ -14,13 +14,13 @@ from dataclasses import dataclass, field
 from math import exp
 from typing import NamedTuple
 
+from league_sdk.formats.round_robin import planned_round, rounds_of
 from league_sdk.ledger.luck.again import play_again
 from league_sdk.ledger.luck.figures import Luck, Question
 from league_sdk.ledger.standings import Result, Scoring, table
 from league_sdk.rules.even_odd import CHOICES
 from league_sdk.rules.game import Chances
 from league_sdk.rules.registry import get_game
-from matches.formats.round_robin import planned_round, rounds_of
 from tests.bench.part import command_line, within
 
 SCORING = Scoring()

@@ -10,8 +10,8 @@ from typing import Any, Protocol
 
 import psycopg
 
+from league_sdk.formats.round_robin import planned_round, rounds_of
 from league_sdk.ledger import chain
-from matches.formats.round_robin import planned_round, rounds_of
 
 MESSAGES = 8
 """Messages in the transcript of each match that was played."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from agents_registry.models import Agent
+from league_sdk.formats.round_robin import planned_round, rounds_of
 from league_sdk.protocol.states import LeagueState
 from matches.conducting import due
-from matches.formats.round_robin import planned_round, rounds_of
 from matches.league import lifecycle, making, opening
 from matches.league.errors import ActionRefused
 from matches.models import League, Match, Round

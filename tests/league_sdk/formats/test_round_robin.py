@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from matches.formats.round_robin import Pairing, PlannedRound, planned_round, rounds_of
+from league_sdk.formats.round_robin import Pairing, PlannedRound, planned_round, rounds_of
 
 # All small leagues, and some large ones, odd and even.
 every_size = pytest.mark.parametrize("players", [*range(2, 25), 31, 32, 33, 63, 64, 99, 100])

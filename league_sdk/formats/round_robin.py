@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from league_sdk.formats.format import Format, Lot, Size, numbered
+from league_sdk.ledger.order import Order
+from league_sdk.ledger.past import Past, Round
+
 
 @dataclass(frozen=True, slots=True)
 class Pairing:
@@ -64,3 +68,42 @@ def _roles(lower: int, higher: int, players: int) -> tuple[int, int]:
     if players == 4 or (higher - lower) % 2:
         return lower, higher
     return higher, lower
+
+
+class RoundRobin(Format):
+    """Everybody meets everybody, once in each cycle. Who is out of the league keeps its games: others get the points.
+
+    Args:
+        cycles: how often; in every second cycle the roles are exchanged.
+    """
+
+    name = "round_robin"
+    reveals = False
+
+    def __init__(self, cycles: int = 1) -> None:
+        self.cycles = cycles
+
+    def size(self, past: Past) -> Size:
+        """Rounds and matches of all cycles."""
+        count = len(past.entrants)
+        return Size(rounds_of(count) * self.cycles, matches_of(count) * self.cycles)
+
+    def pair(self, past: Past, order: Order, lot: Lot) -> Round | None:
+        """The next round of the circle."""
+        return self._round(past, len(past.rounds) + 1)
+
+    def preview(self, past: Past, order: Order, lot: Lot) -> list[Round]:
+        """Every round to come."""
+        last = rounds_of(len(past.entrants)) * self.cycles
+        rounds = (self._round(past, number) for number in range(len(past.rounds) + 1, last + 1))
+        return [one for one in rounds if one is not None]
+
+    def _round(self, past: Past, number: int) -> Round | None:
+        count = len(past.entrants)
+        cycle, turn = divmod(number - 1, rounds_of(count))
+        if cycle >= self.cycles:
+            return None
+        plan = planned_round(count, turn + 1)
+        seats = [(one.a, one.b) if cycle % 2 == 0 else (one.b, one.a) for one in plan.pairings]
+        games = [(past.ids[a], past.ids[b]) for a, b in seats]
+        return numbered(past.first + number - 1, games, [past.ids[plan.bye]] if plan.bye is not None else [])

@@ -1,0 +1,1 @@
+"""Formats of a league: which games are played next, and who stands where. Pure."""
