@@ -20,7 +20,7 @@ from matches.inbox.hub import hub
 from matches.inbox.lines import Line
 from storage.databases import outside_requests
 
-TAKEN_OVER, NOT_ALLOWED, TRY_LATER, NOT_A_RESPONSE = 4409, 4401, 1013, 4400
+TAKEN_OVER, NOT_ALLOWED, TRY_LATER, NOT_A_RESPONSE, GO_ELSEWHERE = 4409, 4401, 1013, 4400, 1012
 """Codes with which the socket is closed."""
 GONE = 1000
 """The agent has closed the socket itself."""
@@ -176,7 +176,7 @@ async def _keep_sending(line: Line, send: Any) -> int:
         for offer in hub.due(line):
             await send({"type": "websocket.send", "text": rpc.dumps(offer.request).decode()})
         await line.news.wait()
-    return TAKEN_OVER if line.taken_over else NOT_ALLOWED
+    return TAKEN_OVER if line.taken_over else GO_ELSEWHERE if line.let_go else NOT_ALLOWED
 
 
 async def _keep_reading(line: Line, count: Callable[[], Wait | None], receive: Any) -> int:

@@ -18,6 +18,8 @@ SILENT_AFTER_S = 2.0
 """A process that has not said so for this long stands still."""
 LATE_AFTER_S = 4.0
 """A process that had no turn to say so for this long stood still itself: sending takes at most half of it."""
+CUT_OFF_BEATS = 10
+"""A process that has said so this often in a row, and has not heard itself, is cut off from the others."""
 GONE_AFTER_S = LINGER_S
 """A process that was silent for this long has ended: its agents have had the time to open their lines elsewhere."""
 
@@ -35,6 +37,10 @@ class Beats:
         has_lines: whether agents can open lines at this process.
         name: by which a person finds this process; empty: its machine and its process id.
         now: the time in monotonic seconds.
+
+    Attributes:
+        unheard: how often this process has said that it runs since it last heard itself. A process that stands still
+            says nothing, so this counts only while it runs.
     """
 
     def __init__(
@@ -47,6 +53,7 @@ class Beats:
         self._heard_at = {process: now()}
         self._names = {process: name or process_name()}
         self._beat_at = now()
+        self.unheard = 0
         self._late_until = self._silence_ended_at = self._deaf_until = -math.inf
         self._was_silent: Note | str = ""
         self._hears_since = math.inf
@@ -57,6 +64,7 @@ class Beats:
         if now - self._beat_at > LATE_AFTER_S:
             self._late_until = now
         self._beat_at = now
+        self.unheard += 1
         self._forget_ended(now)
         heard_s = {one: now - at for one, at in self._heard_at.items() if one != self._process}
         said = {"has_lines": self._has_lines, "knows_all": self._knows_all(now), "heard_s": heard_s}
@@ -66,6 +74,7 @@ class Beats:
         """A process, perhaps this one, has said that it runs."""
         now = self._now()
         if process == self._process:
+            self.unheard = 0
             self._hears_since = min(self._hears_since, now)
         elif beat["knows_all"] and not self._knows_all(now):
             for other, ago_s in beat["heard_s"].items():

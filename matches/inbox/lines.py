@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from league_sdk.protocol.notes import Note
+from storage import clock
 
 
 class NotConnected(Exception):
@@ -104,7 +105,8 @@ class Line:
         news: set when there may be something to hand over, or the line may have to end.
         taken_over: a newer line of the agent was opened; this one has to end.
         revoked: the token that opened it is not valid any more; it has to end.
-        opened_at: the time by the clock of the process that holds it, in seconds.
+        let_go: this process is cut off from the others; the agent has to open another line, elsewhere.
+        opened_at: the time by the clock of all processes, in seconds.
         begun_at: the same in monotonic seconds of that process.
     """
 
@@ -116,13 +118,14 @@ class Line:
     news: asyncio.Event = field(default_factory=asyncio.Event)
     taken_over: bool = False
     revoked: bool = False
-    opened_at: float = field(default_factory=time.time)
+    let_go: bool = False
+    opened_at: float = field(default_factory=lambda: clock.now().timestamp())
     begun_at: float = field(default_factory=time.monotonic)
 
     @property
     def over(self) -> bool:
         """Whether it has to end."""
-        return self.taken_over or self.revoked
+        return self.taken_over or self.revoked or self.let_go
 
 
 class OtherHubs(Protocol):
@@ -150,3 +153,7 @@ class OtherHubs(Protocol):
 
     def stalled(self, since: float) -> Note | str:
         """What has stood still since then, so that nobody knows of the agents' lines; empty if nothing has."""
+
+    @property
+    def cut_off(self) -> bool:
+        """Whether this process has not been heard for some seconds, not even by itself: Redis brings it nothing."""

@@ -20,7 +20,7 @@ from typing import Any
 
 from league_sdk.protocol import rpc
 from league_sdk.protocol.notes import Note
-from matches.inbox.beats import BEAT_INTERVAL_S, Beats
+from matches.inbox.beats import BEAT_INTERVAL_S, CUT_OFF_BEATS, Beats
 from matches.inbox.hub import Hub
 from matches.inbox.lines import Line, Offer
 from matches.push import notify
@@ -76,6 +76,10 @@ class Others:
 
     def stalled(self, since: float) -> Note | str:
         return self._beats.stalled(since)
+
+    @property
+    def cut_off(self) -> bool:
+        return self._beats.unheard >= CUT_OFF_BEATS
 
     def _say(self, what: str, **fields: Any) -> None:
         try:
@@ -154,6 +158,8 @@ class Others:
             # Not behind the messages that wait: their number says nothing of whether this process runs.
             await notify.send(GROUP, _message("beat", **self._beats.beat()))
             end_if_cancelled()
+            if self._beats.unheard == CUT_OFF_BEATS:
+                self._hub.let_go()
             await asyncio.sleep(BEAT_INTERVAL_S)
 
     async def _keep_sending(self) -> None:

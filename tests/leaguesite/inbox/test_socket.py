@@ -12,7 +12,15 @@ from agents_registry.models import Kind
 from league_sdk.protocol import rpc, tokens
 from league_sdk.protocol.errors import LeagueError, TokenInvalid, TooOften
 from leaguesite.inbox.admission import LineCounts
-from leaguesite.inbox.socket import MAX_WRONG_FRAMES, NOT_A_RESPONSE, NOT_ALLOWED, TAKEN_OVER, TRY_LATER, Inbox
+from leaguesite.inbox.socket import (
+    GO_ELSEWHERE,
+    MAX_WRONG_FRAMES,
+    NOT_A_RESPONSE,
+    NOT_ALLOWED,
+    TAKEN_OVER,
+    TRY_LATER,
+    Inbox,
+)
 from leaguesite.serving.known_tokens import Bearer, known_tokens
 from matches.inbox.hub import hub
 
@@ -126,6 +134,15 @@ async def test_a_socket_that_was_closed_before_it_was_served_takes_over_no_line(
         assert hub.lines() == [newer]
         assert not newer.over
     assert [message["type"] for message in stale.received] == ["websocket.accept"]
+
+
+async def test_a_process_that_is_cut_off_sends_its_agents_elsewhere(site: Agents) -> None:
+    know_the_token_of_ada()
+    agent = Socket(site, TOKEN)
+    await let_tasks_run()
+    hub.let_go()
+    assert await agent.code() == GO_ELSEWHERE
+    assert hub.lines() == []
 
 
 async def test_frames_that_come_while_the_token_is_looked_up_are_not_lost(site: Agents) -> None:

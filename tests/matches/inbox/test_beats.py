@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from matches.inbox.beats import BEAT_INTERVAL_S, GONE_AFTER_S, SILENT_AFTER_S, Beats
+from matches.inbox.beats import BEAT_INTERVAL_S, CUT_OFF_BEATS, GONE_AFTER_S, SILENT_AFTER_S, Beats
 
 HERE, WEB, CONDUCTOR, NEW = "this web process", "another web process", "a conductor", "a web process that starts"
 
@@ -50,6 +50,18 @@ def site() -> Site:
 
 def test_all_run(site: Site) -> None:
     assert not site.silent()
+
+
+def test_a_process_counts_how_often_it_was_not_heard_while_it_ran(site: Site) -> None:
+    here = site.processes[HERE]
+    # It stands still for long: it says nothing, so nothing is missing.
+    site.run(4 * GONE_AFTER_S, WEB)
+    assert here.unheard == 0
+    for _ in range(CUT_OFF_BEATS):
+        beat = here.beat()
+    assert here.unheard == CUT_OFF_BEATS
+    here.hear(HERE, beat)
+    assert here.unheard == 0
 
 
 def test_a_process_stands_still_until_it_has_ended(site: Site) -> None:
