@@ -48,7 +48,8 @@ CODES_NOT_ABOUT_CONTENT = frozenset({"E009", "E011", "E012", "E013"})
 RETRY_INTERVAL_S = 0.5
 ANSWER_S = 3.0
 """How long the answer to a heartbeat is waited for: a machine that is away says nothing, and the next heartbeat, over a
-connection of its own, reaches another one before a lease ends."""
+connection of its own, reaches another one before a lease ends. The next one waits twice as long, and so on: a league
+manager that has too much to do gets no more heartbeats for it."""
 """The pause after a heartbeat that was not accepted, unless a match changes earlier."""
 
 
@@ -225,9 +226,11 @@ class Heartbeat:
             return
         due.sort(key=lambda match: match.reported_at)
         # If the league manager takes the call and is silent, the wait for its answer must end before a lease does.
-        left_s = min((match.left_s() for match in self._running.values()), default=self.answer_s)
-        async with asyncio.timeout(min(max(0.0, left_s) + 0.01, self.answer_s)):
+        wait_s, self.answer_s = self.answer_s, 2 * self.answer_s
+        left_s = min((match.left_s() for match in self._running.values()), default=wait_s)
+        async with asyncio.timeout(min(max(0.0, left_s) + 0.01, wait_s)):
             await self.report(due)
+        self.answer_s = ANSWER_S
 
     async def hand_back(self) -> None:
         """Hand back every match, because the referee leaves.

@@ -83,11 +83,17 @@ async def test_an_answer_that_does_not_come_is_not_waited_for_until_a_lease_ends
 
     link.on_progress = silent
     beats = heartbeat.Heartbeat(link, {}, stage.clock, lost=never, handed_back=never)  # type: ignore[arg-type]
-    beats.answer_s = 0.0
+    beats.answer_s = 0.01
+    for patience_s in (0.02, 0.04):
+        beats.leave()
+        with pytest.raises(TimeoutError):
+            await beats.send()
+        assert beats.answer_s == patience_s
+    link.on_progress = None
     beats.leave()
-    with pytest.raises(TimeoutError):
-        await beats.send()
-    assert link.heartbeats == [[]]
+    await beats.send()
+    assert beats.answer_s == heartbeat.ANSWER_S
+    assert link.heartbeats == [[], [], []]
 
 
 async def test_entries_that_did_not_arrive_are_sent_again(referee: Referee, link: Link, stage: Stage) -> None:
