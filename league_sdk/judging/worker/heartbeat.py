@@ -147,6 +147,7 @@ class Heartbeat:
         self._clock = clock
         self._interval_s = interval_s
         self.answer_s = ANSWER_S
+        """How many seconds the answer to the next heartbeat is waited for."""
         self._lost = lost
         self._handed_back = handed_back
         self._changed: dict[Key, None] = {}
