@@ -10,6 +10,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import partial
 from graphlib import TopologicalSorter
 from hashlib import blake2b
@@ -67,9 +68,10 @@ def _digest(batches: Iterable[list[list[Any]]], use: Callable[[list[list[Any]]],
 
 
 def _number(text: str) -> float | int:
-    """A number of JSON: 1e22 and 10000000000000000000000 are the same, and so are 0 and -0.0."""
+    """A number of JSON: 1e25 and 10000000000000000000000000 are the same, and so are 0 and -0.0."""
     number = float(text)
-    return int(number) if number.is_integer() else number
+    # From the text, as PostgreSQL reads it: the float is not 1e25, but the nearest number that has 53 bits.
+    return int(Decimal(text)) if number.is_integer() else number
 
 
 def _plain(value: Any) -> str:

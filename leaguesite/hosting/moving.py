@@ -91,7 +91,7 @@ def _opened(source: str) -> Iterator[Any]:
             if one.get("DISABLE_SERVER_SIDE_CURSORS"):
                 raise NotMoved("A copy takes longer than a session of PgBouncer: give the URL of PostgreSQL itself.")
         if all(str(found.get(name, "")) == str(connection.settings_dict.get(name, "")) for name in _SAME):
-            raise NotMoved(f"{source} is this site's own database: set DATABASE_URL or --data to the new one.")
+            raise NotMoved("The source is this site's own database: set DATABASE_URL or --data to the new one.")
         with copying.opened(found) as old:
             yield old
     finally:

@@ -33,7 +33,7 @@ from tests.e2e.site import migrated_database
 
 MOMENT = datetime(2025, 11, 29, 9, 30, 0, 123457, tzinfo=UTC)
 TEXT = "שלום \u2028 'quoted' \\ \t\n 🎲"
-HARD = {"z": 1e22, "a": [-0.0, 1.0, 0.1, 10**30, 1e-7, None, TEXT], "": {"b": True, "a": 2**63}}
+HARD = {"z": 1e22, "a": [-0.0, 1.0, 0.1, 10**30, 1e25, 1.5e300, 1e-7, None, TEXT], "": {"b": True, "a": 2**63}}
 
 
 @pytest.fixture(autouse=True)
@@ -208,6 +208,22 @@ def test_the_site_s_own_database_is_no_source(folder: Path, monkeypatch: pytest.
         monkeypatch.setitem(connection.settings_dict, name, own.get(name, ""))
     with pytest.raises(moving.NotMoved, match=r"is this site's own database"):
         moved(folder)
+
+
+@pytest.mark.parametrize(("sqlite", "postgresql"), [("1e+25", f"{10**25}"), ("1.5e+300", f"{15 * 10**299}")])
+def test_a_large_number_is_the_same_in_both_ways_of_writing_it(sqlite: str, postgresql: str) -> None:
+    one, other = (copying._digest([[[prepared.JsonText(text)]]]) for text in (sqlite, postgresql))
+    assert one == other
+
+
+def test_the_password_in_the_source_is_not_printed(monkeypatch: pytest.MonkeyPatch) -> None:
+    url = "postgres://league:hush@127.0.0.1:1/league"
+    own = databases.database(url, Path())
+    for name in ("ENGINE", "NAME", "HOST", "PORT"):
+        monkeypatch.setitem(connection.settings_dict, name, own.get(name, ""))
+    with pytest.raises(moving.NotMoved, match="site's own database") as refused:
+        moved(url)
+    assert "hush" not in str(refused.value)
 
 
 @pytest.mark.parametrize(
