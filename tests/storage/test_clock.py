@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -80,3 +81,21 @@ def test_sqlite_has_the_machines_own_clock() -> None:
     connection_created.send(sender=Database, connection=database)
     assert database.asked == 0
     assert abs(clock.now() - timezone.now()) < timedelta(minutes=1)
+
+
+@pytest.mark.usefixtures("following")
+def test_an_answer_that_was_long_on_its_way_does_not_set_the_clock_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    steady = [1000.0]
+    monkeypatch.setattr(time, "clock_gettime", lambda _: steady[0])
+    ways_s = iter([40.0, 0.5, 2.0])
+
+    class Slow(Database):
+        """A database whose answer takes its time, all of it on its way back."""
+
+        def fetchall(self) -> list[tuple[datetime]]:
+            at = AT + timedelta(seconds=steady[0] - 1000)
+            steady[0] += next(ways_s)
+            return [(at,)]
+
+    connection_created.send(sender=Slow, connection=Slow())
+    assert abs(clock.now() - (AT + timedelta(seconds=steady[0] - 1000))) <= timedelta(seconds=0.25)
