@@ -49,6 +49,7 @@ class Presence:
         self._opened: dict[int, str] = {}
         self._closing: dict[int, asyncio.TimerHandle] = {}
         self._closed: set[int] = set()
+        self._not_renewed: set[int] = set()
         self._contested: set[int] = set()
         """Agents whose line was taken over again and again, as by two programs with one token."""
         self._came_or_went: set[int] = set()
@@ -64,6 +65,8 @@ class Presence:
                 refresh_at = loop.time() + REFRESH_INTERVAL_S
                 # A line that was closed a while ago is open at another process by now, or nowhere.
                 still_open = {agent: way for agent, way in self._open.items() if agent not in self._closing}
+                # Its agent may also be between two polls: the next one says that it is here.
+                self._not_renewed = self._open.keys() - still_open
                 self._opened = still_open | self._opened
                 self._hub.forget_old()
                 await self.end_revoked()
@@ -110,6 +113,9 @@ class Presence:
         if (timer := self._closing.pop(agent, None)) is not None:
             timer.cancel()
         self._closed.discard(agent)
+        if agent in self._not_renewed:
+            self._not_renewed.discard(agent)
+            self._opened[agent] = line.way
         if self._open.get(agent) != line.way:
             self._open[agent] = self._opened[agent] = line.way
             self._came_or_went.add(agent)

@@ -14,6 +14,7 @@ from django.utils import timezone
 from agents_registry.models import Agent
 from agents_registry.registering import credentials, registration
 from league_sdk.protocol import tokens
+from matches.inbox import presence as presence_module
 from matches.inbox.hub import LINGER_S, Hub
 from matches.inbox.presence import RENEWED_WITHIN_S, Presence
 from matches.push import notify
@@ -155,3 +156,27 @@ async def test_a_process_that_an_agent_has_left_does_not_write_for_ever_that_it_
         await asyncio.sleep(0)
         await presence.flush()
         assert await db_thread.in_db(lambda: ada.fresh().dials_out_now) == ""
+
+
+async def test_an_agent_whose_polls_end_at_once_is_written_again_with_its_next_poll(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(presence_module, "FLUSH_INTERVAL_S", 0.0)
+    monkeypatch.setattr(presence_module, "REFRESH_INTERVAL_S", 0.0)
+    refreshed = asyncio.Event()
+    db_thread, hub = Agents(), Hub()
+    ada, _ = await db_thread.in_db(_two_members)
+    presence = Presence(hub, ThreadPoolExecutor(1), linger_s=3600)
+    with hub.line(ada.agent.pk, "poll", token="t"):
+        await presence.flush()
+    long_ago = timezone.now() - timedelta(seconds=LINGER_S)
+    await db_thread.in_db(lambda: Agent.objects.filter(pk=ada.agent.pk).update(line_seen_at=long_ago))
+    monkeypatch.setattr(hub, "forget_old", refreshed.set)
+    writing = asyncio.create_task(presence.keep_writing())
+    await refreshed.wait()
+    writing.cancel()
+    await asyncio.gather(writing, return_exceptions=True)
+    with hub.line(ada.agent.pk, "poll", token="t"):
+        pass
+    await presence.flush()
+    assert (await db_thread.in_db(ada.fresh)).line_seen_at > long_ago
