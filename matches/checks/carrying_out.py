@@ -15,7 +15,7 @@ from functools import partial
 from typing import Any
 from uuid import UUID
 
-from django.db import DatabaseError
+from django.db import DatabaseError, InterfaceError, InternalError, OperationalError
 from django.utils.translation import gettext as _
 
 from agents_registry.models import Agent
@@ -42,6 +42,8 @@ logger = logging.getLogger(__name__)
 LATE_S = 3.0
 """A pass over the checks that takes this much longer than it should has waited for the database, or this process stood
 still; both may have cost an agent under check its answer."""
+_AWAY = (OperationalError, InterfaceError, InternalError)
+"""What the database raises while it is away or busy. What it refuses (DataError) it would refuse for ever."""
 InThread = Callable[[Callable[[], Any]], Awaitable[Any]]
 
 
@@ -160,6 +162,8 @@ class Checker:
                         self._hinder(note(Code.PROCESS_STALLED, process=process_name()))
                     for one in [] if self.draining() else await self._take():
                         self._overtaken.discard(one.check_id)
+                        # What was away while the outcome of an earlier run waited says nothing of this one.
+                        self._hindered.pop(one.check_id, None)
                         job = replace(
                             one,
                             is_overtaken=partial(self._is_overtaken, one.check_id),
@@ -212,7 +216,7 @@ class Checker:
             # The database may be locked or unreachable for a moment. A check that was claimed before the failure runs
             # again when its claim has timed out.
             logger.exception("a pass over the checks failed; the next one tries again")
-            if isinstance(error, DatabaseError):
+            if isinstance(error, _AWAY):
                 self._hinder(note(Code.DATABASE_AWAY))
             return []
         return taken
@@ -244,7 +248,8 @@ class Checker:
             showing.cancel()
             await caller.aclose()
 
-        hindered = hindered or self._hindered.pop(job.check_id, "")
+        was_away = self._hindered.pop(job.check_id, "")
+        hindered = hindered or was_away
 
         def end() -> None:
             if hindered and not _is_good(report):
@@ -271,7 +276,7 @@ class Checker:
         while True:
             try:
                 await self._in_db(end)
-            except DatabaseError:
+            except _AWAY:
                 logger.warning("the outcome of the check %s waits for the database", job.check_id, exc_info=True)
                 await asyncio.sleep(self.pass_interval_s)
             except Exception:

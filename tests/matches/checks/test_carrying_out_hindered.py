@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.db import OperationalError
+from django.db import DataError, OperationalError
 from django.test import Client as Browser
 from django.utils import timezone
 
@@ -17,11 +17,12 @@ from agents_registry.models import Agent
 from league_sdk.conformance.report import Report
 from league_sdk.protocol.calls import NotReached, Reply
 from league_sdk.protocol.faults import Cause
-from league_sdk.transport.client import Caller
+from league_sdk.transport.client import Caller, Client
 from matches.checks import asking, carrying_out, practising, runs, taking
 from matches.checks.performing import OnClause
 from matches.checks.taking import Job
 from matches.desk import overview
+from matches.inbox.finding import Hindered
 from matches.inbox.hub import hub
 from matches.models import Check, League
 from matches.view import readiness
@@ -237,3 +238,51 @@ def test_the_report_and_the_wall_say_that_the_site_is_the_cause(client: Browser)
         readiness.Ready.NOT_CHECKED,
         "Leave it running: the site could not check it, and tries again by itself.",
     )
+
+
+async def test_what_was_away_while_an_outcome_waited_says_nothing_of_the_next_run(db_thread: Agents) -> None:
+    fails, hindered_again, passes = [False], asyncio.Event(), [0]
+
+    async def in_thread(work: Callable[[], Any]) -> Any:
+        if fails[0] and work.__name__ == "answers":
+            passes[0] += 1
+            # The run has ended by the second pass: its outcome waits.
+            if passes[0] > 2:
+                fails[0] = False
+            raise OperationalError("the connection is lost")
+        if fails[0] and work.__name__ == "end":
+            raise OperationalError("the connection is lost")
+        return await db_thread.in_db(work)
+
+    async def runner(job: Job, client: Caller, on_clause: OnClause) -> Report:
+        if not hindered_again.is_set():
+            hindered_again.set()
+            fails[0] = True
+            raise Hindered("the database of this site did not answer")
+        return whole(passed=False)
+
+    check = await db_thread.in_db(new_check)
+    async with checker_running(db_thread, runner, in_thread=in_thread, pass_interval_s=0.01):
+        await db_thread.until_in_db(lambda: row(check).state == "DONE")
+    assert await db_thread.in_db(lambda: (row(check).passed, row(check).runs)) == (False, 2)
+
+
+async def test_an_outcome_that_the_database_refuses_does_not_hold_its_place(db_thread: Agents) -> None:
+    ends = [0]
+
+    async def in_thread(work: Callable[[], Any]) -> Any:
+        if work.__name__ == "end":
+            ends[0] += 1
+            raise DataError("unsupported Unicode escape sequence")
+        return await db_thread.in_db(work)
+
+    async def runner(job: Job, client: Caller, on_clause: OnClause) -> Report:
+        return whole()
+
+    check = await db_thread.in_db(new_check)
+    client = Client(agent_type="league_manager")
+    checker = carrying_out.Checker(client, in_thread, lambda: False, check=runner, pass_interval_s=0.0)
+    [job] = await db_thread.in_db(lambda: taking.take(now=timezone.now()))
+    await asyncio.wait_for(checker._run(job), PATIENCE_S)
+    await client.aclose()
+    assert (ends, job.check_id) == ([1], check.pk)
