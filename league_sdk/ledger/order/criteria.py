@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from itertools import groupby
 
 from league_sdk.ledger.past import PLAYED, Game, Past
@@ -40,7 +41,8 @@ def _of_row(name: str, sign: int = 1) -> Callable[[Sequence[str], Past], Figures
 
 def _among_themselves(group: Sequence[str], past: Past) -> Figures:
     """Points from the games between them, if everyone has met everyone else of them, as often as the others; else 0."""
-    among = past.among(group)
+    # Rest is no game between them.
+    among = replace(past.among(group), bye_points=0)
     met = {frozenset((a, b)): 0 for a in group for b in group if a < b}
     for _, game in among.each_game():
         met[game.players] += game.status in (*PLAYED, "TECHNICAL_LOSS")

@@ -54,6 +54,13 @@ def test_three_who_beat_each_other_in_a_circle_stay_level() -> None:
     assert Order(["points", "head_to_head"]).groups(EVERYBODY) == [[A, B, C], [D]]
 
 
+def test_points_for_rest_are_none_from_the_games_among_themselves() -> None:
+    # A and B have 3 points each: B beat A, and A rested once.
+    then = replace(past([(A, B, B)], [(B, C, C)], byes=()), bye_points=3)
+    rested = replace(then, rounds=(then.rounds[0], then.rounds[1]._replace(byes=(A,))))
+    assert Order(["points", "head_to_head"]).groups(rested, [A, B]) == [[B], [A]]
+
+
 def test_head_to_head_tells_nobody_apart_who_has_not_met_all_the_others() -> None:
     then = past([(A, B, A), (C, D, C)])
     assert Order(["points", "head_to_head"]).groups(then) == [[A, C], [B, D]]
