@@ -53,20 +53,19 @@ class Contest:
             most: how many games it has at most.
             out: players who are out of the league.
         """
-        there = [one for one in (self.better, self.worse) if one is not None and one not in out]
-        if len(there) < 2:
+        two = [one for one in (self.better, self.worse) if one is not None]
+        wins = [sum(game.winner == one for game in self.games) for one in two]
+        left = most - sum(bool(game.status) for game in self.games)
+        there = [one for one in two if one not in out]
+        if len(two) == 2 and abs(wins[0] - wins[1]) > left:
+            # Who leaves after the last game has won it all the same.
+            self.decided, self.winner = True, two[wins[1] > wins[0]]
+        elif len(there) < 2:
             self.decided, self.winner = True, there[0] if there else None
-            return
-        wins = {one: sum(game.winner == one for game in self.games) for one in there}
-        drawn = sum(game.status == "DRAW" for game in self.games)
-        ahead, left = wins[there[0]] - wins[there[1]], most - sum(bool(game.status) for game in self.games)
-        if abs(ahead) > left or left <= 0:
-            self.decided = True
-            if ahead:
-                self.winner = there[0] if ahead > 0 else there[1]
-            elif drawn or any(wins.values()):
-                self.winner = self.better
-            # Else neither has played: both were absent in every game, and nobody goes on.
+        elif left <= 0:
+            # Level. If neither has played, both were absent in every game, and nobody goes on.
+            played = any(wins) or any(game.status == "DRAW" for game in self.games)
+            self.decided, self.winner = True, self.better if played else None
 
 
 @dataclass(slots=True)

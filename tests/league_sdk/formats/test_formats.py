@@ -107,6 +107,20 @@ def test_a_knockout_has_one_winner_who_lost_nothing(count: int, games: int, thir
     assert form.invalidated(past, ORDER, LOT) == []
 
 
+def test_who_leaves_after_its_last_game_keeps_what_it_won_and_before_it_loses() -> None:
+    past = entered(4)
+    while (found := Knockout().pair(past, ORDER, LOT)) is not None:
+        games = tuple(game._replace(status="WIN", winner=min(game.players)) for game in found.games)
+        past = replace(past, rounds=(*past.rounds, found._replace(games=games)))
+    champion, *others = past.entrants
+    left = replace(past, entrants=(champion._replace(out="withdrawn", out_after=len(past.rounds)), *others))
+    assert Knockout().places(left, ORDER)[0] == ["P01"]
+    semi = past.before(1)
+    left = replace(semi, entrants=(champion._replace(out="withdrawn", out_after=1), *others))
+    assert Knockout().pair(left, ORDER, LOT) is None
+    assert Knockout().places(left, ORDER)[:2] == [["P02"], ["P01"]]
+
+
 @given(st.integers(3, 17), CHANCES, st.data())
 def test_a_correction_undoes_only_what_comes_from_it(count: int, chance: random.Random, data: st.DataObject) -> None:
     form = Knockout()
