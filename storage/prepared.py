@@ -13,7 +13,7 @@ import secrets
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, lru_cache
-from itertools import count
+from itertools import chain, count
 from typing import Any, ClassVar, Generic, TypeVar
 
 from django.db import DEFAULT_DB_ALIAS, connections
@@ -23,6 +23,8 @@ from storage.inside import Statement
 
 M = TypeVar("M", bound=Model)
 
+ROWS_AT_ONCE = 200
+"""How many rows one statement inserts: PostgreSQL takes 65,535 parameters."""
 _numbers = count(2**30 + secrets.randbelow(2**29))
 
 
@@ -116,12 +118,12 @@ def _update(model: type[Model], changes: tuple[tuple[str, str], ...], where: tup
 
 
 @cache
-def _insert(model: type[Model], names: tuple[str, ...], once: bool) -> str:
+def _insert(model: type[Model], names: tuple[str, ...], once: bool, rows: int = 1) -> str:
     quote, column = connections[DEFAULT_DB_ALIAS].ops.quote_name, _column
     columns = ", ".join(quote(column(model, name)) for name in names)
-    values = ", ".join(["%s"] * len(names))
+    values = ", ".join([f"({', '.join(['%s'] * len(names))})"] * rows)
     end = " ON CONFLICT DO NOTHING" if once else ""
-    return f"INSERT INTO {quote(model._meta.db_table)} ({columns}) VALUES ({values}){end}"  # noqa: S608 - names are ours
+    return f"INSERT INTO {quote(model._meta.db_table)} ({columns}) VALUES {values}{end}"  # noqa: S608 - names are ours
 
 
 def _field(model: type[Model], name: str) -> Field[Any, Any]:
@@ -188,7 +190,11 @@ def _param(field: Field[Any, Any], value: Any, connection: Any) -> Any:
 
 
 def insert(model: type[Model], names: Sequence[str], rows: Sequence[Sequence[Any]], *, once: bool = False) -> None:
-    """Insert rows, all by the same statement.
+    """Insert rows.
+
+    On PostgreSQL by statements of many rows. Several statements in one would be sent as a pipeline: a process that is
+    frozen in it keeps its locks until it goes on, as the server takes it for one that is about to say more, and none of
+    the server's limits (:data:`storage.databases.SESSION`) ends that.
 
     Args:
         names: the fields; at least those that have no default in the database.
@@ -213,7 +219,9 @@ def insert(model: type[Model], names: Sequence[str], rows: Sequence[Sequence[Any
         )
         row_before = row
     with connection.cursor() as cursor:
-        if len(prepared) == 1:
-            cursor.execute(_insert(model, tuple(names), once), prepared[0])
-        else:
+        if connection.vendor == "sqlite" and len(prepared) > 1:
             cursor.executemany(_insert(model, tuple(names), once), prepared)
+            return
+        for begin in range(0, len(prepared), ROWS_AT_ONCE):
+            part = prepared[begin : begin + ROWS_AT_ONCE]
+            cursor.execute(_insert(model, tuple(names), once, len(part)), list(chain.from_iterable(part)))

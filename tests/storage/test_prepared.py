@@ -6,12 +6,12 @@ import json
 from datetime import UTC, datetime
 
 import pytest
-from django.db import IntegrityError, transaction
+from django.db import IntegrityError, connection, transaction
 from django.forms.models import model_to_dict
 from pytest_django import DjangoAssertNumQueries
 
 from agents_registry.models import Agent, AgentToken, Kind
-from storage.prepared import JsonText, Prepared, Sql, insert, listed, swap
+from storage.prepared import ROWS_AT_ONCE, JsonText, Prepared, Sql, insert, listed, swap
 
 pytestmark = pytest.mark.django_db
 NOW = datetime(2026, 1, 2, 3, 4, 5, 678901, tzinfo=UTC)
@@ -120,6 +120,22 @@ def test_a_text_that_is_json_already_is_inserted_as_it_is() -> None:
     insert(Agent, names, [row])
     assert Agent.objects.get(code="P2").spoken == spoken
     assert Agent.objects.filter(spoken__b="%s {}").count() == 1
+
+
+@pytest.mark.skipif(connection.vendor != "postgresql", reason="another database is used: no PostgreSQL")
+def test_rows_are_inserted_without_a_pipeline(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process that was frozen in one kept the row of a referee locked for as long as it was frozen."""
+    import psycopg  # noqa: PLC0415 - only with PostgreSQL
+
+    def refuse(self: object) -> None:
+        raise AssertionError("a pipeline")
+
+    monkeypatch.setattr(psycopg.Pipeline, "__enter__", refuse)
+    owner = agent(1)
+    count = ROWS_AT_ONCE + 3
+    rows = [(owner.pk, f"{number:064d}", True, NOW) for number in range(count)]
+    insert(AgentToken, ("agent_id", "sha256", "proven", "created_at"), rows)
+    assert AgentToken.objects.filter(agent=owner).count() == count
 
 
 def test_an_insert_may_skip_rows_that_exist_already() -> None:
