@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -89,6 +90,11 @@ def moved(source: object) -> dict[str, copying.Digest]:
     return tables
 
 
+def with_floats(data: object) -> object:
+    """The same with every number as a float: PostgreSQL reads 1e25 as a whole number, which no float is exactly."""
+    return json.loads(json.dumps(data), parse_int=float)
+
+
 def test_every_row_is_copied_exactly_also_hidden_ones(old: Path) -> None:
     tables = moved(old)
     assert {table: digest.rows for table, digest in tables.items() if digest.rows} == {
@@ -106,7 +112,7 @@ def test_every_row_is_copied_exactly_also_hidden_ones(old: Path) -> None:
     assert [league.remove_at for league in League.with_hidden.order_by("pk")] == [None, MOMENT]
     events = list(Event.objects.order_by("pk"))
     assert [event.pk for event in events] == [8, 9, 10, 11, 108, 109, 110, 111]
-    assert [event.data for event in events[:4]] == [HARD, None, [], "null"]
+    assert [with_floats(event.data) for event in events[:4]] == [with_floats(HARD), None, [], "null"]
     assert {event.at for event in events} == {MOMENT}
     # The ids of the source, which other rows have.
     assert ContentType.objects.order_by("pk").values_list("pk", flat=True)[0] > 500
