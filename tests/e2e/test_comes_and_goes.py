@@ -76,12 +76,14 @@ class Switch:
 
         async def end() -> None:
             self._server.close()
-            for writer in self._left:
-                writer.close()
             tasks = asyncio.all_tasks() - {asyncio.current_task()}
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
+            # Those that were just cancelled have left theirs, too. What waits to be written is not waited for.
+            for writer in self._left:
+                writer.transport.abort()
+            await asyncio.sleep(0)
 
         asyncio.run_coroutine_threadsafe(end(), self._loop).result()
         self._loop.call_soon_threadsafe(self._loop.stop)
