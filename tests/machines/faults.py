@@ -208,11 +208,13 @@ def every_fault(lasts_s: float) -> list[Fault]:
         Server(name="PostgreSQL restarted", lasts_s=0, unit="postgres", goes_on=False),
         Server(name="PostgreSQL killed", lasts_s=lasts_s, unit="postgres", goes_on=False),
         Server(name="Redis restarted", lasts_s=2, unit="redis"),
-        Server(name="Redis killed", lasts_s=lasts_s, unit="redis"),
+        # Without it a message reaches only those players that dial out to the process which is asked: leagues crawl.
+        Server(name="Redis killed", lasts_s=lasts_s, unit="redis", goes_on=False),
         Flushed(name="Redis flushed", lasts_s=0),
         Cut(
             name="Redis cut off",
             lasts_s=lasts_s,
+            goes_on=False,
             rules=tuple(f"{rule} tcp {side} 6379" for rule, side in ((into("db"), "dport"), (out_of("db"), "sport"))),
         ),
         Full(name="web1: disk full", lasts_s=lasts_s, machine="web1"),
