@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -38,6 +39,8 @@ CLIENT = {
 }
 """libpq's own limits, with which this side notices a server that is gone."""
 
+AWAY_FOR_S = 5.0
+"""For so long after a connection could not be had PostgreSQL counts as away."""
 POOL = {"min_size": 4, "max_size": 8, "timeout": 3, "reconnect_timeout": 2}
 """Each thread uses one connection at a time. While the server is away the pool would try again less and less often, up
 to minutes; with a short reconnect_timeout it gives up and starts again at the next request."""
@@ -106,6 +109,15 @@ def split_servers(url: str, default_port: int) -> tuple[SplitResult, list[tuple[
     ones = [urlsplit(f"//{item}") for item in hosts.split(",")]
     parts = urlsplit(f"{scheme}{mark}{login}{at}{ones[0].netloc}{rest[len(authority) :]}")
     return parts, [(unquote(one.hostname or ""), one.port or default_port) for one in ones]
+
+
+def is_away() -> bool:
+    """Whether a connection to PostgreSQL could not be had a few seconds ago."""
+    if connections[DEFAULT_DB_ALIAS].vendor != "postgresql":
+        return False
+    from storage.postgresql.base import DatabaseWrapper  # noqa: PLC0415 - only with a driver for PostgreSQL
+
+    return time.monotonic() < DatabaseWrapper.away_until + AWAY_FOR_S
 
 
 @contextmanager

@@ -62,7 +62,6 @@ class Web:
         apply_addresses(public_url=self._public_url, host=self._host, port=self._port)
         health.add_check("migrations", check_migrations)
         health.add_check("database", health.check_database)
-        health.add_check("redis", hub.cut_off)
         self._prepare()
         from leaguesite.asgi import application  # noqa: PLC0415 - reads the hosts that apply_addresses() has set
 

@@ -35,7 +35,6 @@ CONFIRM_S = 0.5
 """How long the process that has an agent's line may take to say whether the agent got a message on it."""
 TAKEOVER_INTERVAL_S, CONTESTED_TAKEOVERS = 60.0, 3
 """If a line is taken over CONTESTED_TAKEOVERS times within this time, the agent's owner and the desk are told."""
-CUT_OFF = "Redis brings this process nothing from the others"
 LINGER_S = 30.0
 """For this long after its last line an agent is expected to open the next one: between two polls it has none."""
 _PROCESS_BITS = 6
@@ -167,10 +166,6 @@ class Hub:
             since: in monotonic seconds; infinite: what stands still now.
         """
         return "" if self.other_hubs is None else self.other_hubs.stalled(since)
-
-    def cut_off(self) -> str:
-        """That this process is cut off from the others, as a condition of its health; empty if it is not."""
-        return CUT_OFF if self.other_hubs is not None and self.other_hubs.cut_off else ""
 
     def unanswered(self, older_than_s: float) -> list[Offer]:
         """The messages for which callers here have waited for longer than this many seconds, and wait on."""

@@ -153,7 +153,3 @@ class OtherHubs(Protocol):
 
     def stalled(self, since: float) -> Note | str:
         """What has stood still since then, so that nobody knows of the agents' lines; empty if nothing has."""
-
-    @property
-    def cut_off(self) -> bool:
-        """Whether this process has not been heard for some seconds, not even by itself: Redis brings it nothing."""

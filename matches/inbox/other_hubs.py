@@ -25,6 +25,7 @@ from matches.inbox.hub import Hub
 from matches.inbox.lines import Line, Offer
 from matches.push import notify
 from matches.push.notify import PROCESS_ID, end_if_cancelled
+from storage.databases import is_away
 
 logger = logging.getLogger(__name__)
 
@@ -76,10 +77,6 @@ class Others:
 
     def stalled(self, since: float) -> Note | str:
         return self._beats.stalled(since)
-
-    @property
-    def cut_off(self) -> bool:
-        return self._beats.unheard >= CUT_OFF_BEATS
 
     def _say(self, what: str, **fields: Any) -> None:
         try:
@@ -158,7 +155,8 @@ class Others:
             # Not behind the messages that wait: their number says nothing of whether this process runs.
             await notify.send(GROUP, _message("beat", **self._beats.beat()))
             end_if_cancelled()
-            if self._beats.unheard == CUT_OFF_BEATS:
+            # With the database there, Redis may be away for everybody: no other process is better for an agent then.
+            if self._beats.unheard >= CUT_OFF_BEATS and is_away():
                 self._hub.let_go()
             await asyncio.sleep(BEAT_INTERVAL_S)
 

@@ -9,7 +9,8 @@ import pytest
 from channels.layers import get_channel_layer
 
 from matches.inbox import other_hubs
-from matches.inbox.hub import CUT_OFF, Hub
+from matches.inbox.beats import CUT_OFF_BEATS
+from matches.inbox.hub import Hub
 from matches.inbox.lines import Terms
 from matches.inbox.other_hubs import GROUP, Others
 from matches.push.notify import PROCESS_ID
@@ -83,31 +84,27 @@ async def test_a_process_ends_although_the_layer_loses_a_cancellation(settings: 
     assert await process.said(2) == ["answered", "end"]
 
 
-async def test_a_process_that_hears_not_even_itself_lets_its_lines_go_once(
-    settings: Any, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("away", [True, False])
+async def test_a_process_without_redis_and_database_lets_its_lines_go(
+    settings: Any, monkeypatch: pytest.MonkeyPatch, away: bool
 ) -> None:
     settings.CHANNEL_LAYERS = LOSES
     monkeypatch.setattr(other_hubs, "BEAT_INTERVAL_S", 0)
-    layer: Any = get_channel_layer()
-    hub = Hub()
+    monkeypatch.setattr(other_hubs, "is_away", lambda: away)
+    hub, swallowed = Hub(), list[str]()
     hub.other_hubs = others = Others(hub, has_lines=True)
 
-    async def swallowed(group: str, message: dict[str, Any]) -> None:
-        return None
+    async def swallow(group: str, message: dict[str, Any]) -> None:
+        swallowed.append(group)
 
-    monkeypatch.setattr(layer, "group_send", swallowed)
+    monkeypatch.setattr(get_channel_layer(), "group_send", swallow)
     with hub.line(7, "websocket", token="t") as line:
-        assert hub.cut_off() == ""
-        line.news.clear()
         talking = asyncio.create_task(others.keep_talking())
-        await asyncio.wait_for(line.news.wait(), 5)
-        assert line.let_go and not line.revoked
-        assert hub.cut_off() == CUT_OFF
-        with hub.line(8, "websocket", token="u") as later:
-            for _ in range(20):
-                await asyncio.sleep(0)
-            # Redis may be away for everybody: who comes now stays.
-            assert not later.over
+        for _ in range(1000):
+            await asyncio.sleep(0)
+        assert len(swallowed) > CUT_OFF_BEATS
+        # With the database there, Redis may be away for everybody.
+        assert line.let_go == away
     talking.cancel()
     await asyncio.gather(talking, return_exceptions=True)
 
