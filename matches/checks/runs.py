@@ -121,17 +121,15 @@ def progress(*, check_id: UUID, run: int, **found: Any) -> bool:
 @transaction.atomic
 def finish_practice(*, check_id: UUID, run: int, report: dict[str, Any], now: datetime | None = None) -> bool:
     """RUNNING to DONE with the report of a practice match, its only result; false as from :func:`progress`."""
-    done = _move(
-        check_id,
-        run,
-        state=CheckState.DONE,
-        report=clean(report),
-        claimed_until=None,
-        finished_at=now or clock.now(),
-    )
-    if done:
+    return _finish(check_id, run, report, now)
+
+
+def _finish(check_id: UUID, run: int, report: dict[str, Any], now: datetime | None, **more: Any) -> bool:
+    done = {"state": CheckState.DONE, "report": clean(report), "claimed_until": None}
+    moved = _move(check_id, run, **done, **more, finished_at=now or clock.now())
+    if moved:
         _forget_old(check_id)
-    return done
+    return moved
 
 
 def finish(
@@ -142,22 +140,12 @@ def finish(
     Args:
         found: what its first call found in place of an agent (:func:`matches.inbox.finding.found_by`).
     """
-    now = now or clock.now()
     passed = report["can_play"] is True
+    problem = "" if passed else _one_line(report["next_step"] or report["summary"])
     with transaction.atomic():
-        done = _move(
-            check_id,
-            run,
-            state=CheckState.DONE,
-            report=clean(report),
-            passed=passed,
-            problem="" if passed else _one_line(report["next_step"] or report["summary"]),
-            claimed_until=None,
-            finished_at=now,
-        )
+        done = _finish(check_id, run, report, now, passed=passed, problem=problem)
         if done:
             _note_outcome(check_id, report, found)
-            _forget_old(check_id)
         return done
 
 

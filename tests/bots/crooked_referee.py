@@ -15,7 +15,6 @@ from typing import Any
 
 from aiohttp import ClientSession
 
-from tests.bots import words
 from tests.bots.base import bound, ending, listening, options
 from tests.bots.student_referee import NOT_ACCEPTED, Referee
 
@@ -23,16 +22,8 @@ from tests.bots.student_referee import NOT_ACCEPTED, Referee
 class CrookedReferee(Referee):
     """One crooked referee."""
 
-    async def register(self) -> bool:
-        o = self.options
-        about = words.meta(o.name, self.endpoint, max_concurrent_matches=o.room, sends_progress=o.hand_back)
-        params = words.registration("referee", o.name, "conv-referee-reg-001", about)
-        result = await self.post(o.league, "register_referee", params, 10)
-        self.log.write(registered=result)
-        if not isinstance(result, dict) or result.get("status") != "ACCEPTED":
-            return False
-        self.referee_id, self.auth_token = result["referee_id"], result["auth_token"]
-        return True
+    def about(self) -> dict[str, Any]:
+        return super().about() | {"sends_progress": self.options.hand_back}
 
     async def play(self, match: dict[str, Any]) -> None:
         if self.options.hand_back:

@@ -60,10 +60,13 @@ class Referee:
 
     # -- registration (004 8.3) ---------------------------------------------------------------------------
 
+    def about(self) -> dict[str, Any]:
+        """What it says of itself when it registers."""
+        return words.meta(self.options.name, self.endpoint, max_concurrent_matches=self.options.room)
+
     async def register(self) -> bool:
         o = self.options
-        about = words.meta(o.name, self.endpoint, max_concurrent_matches=o.room)
-        params = words.registration("referee", o.name, "conv-referee-reg-001", about)
+        params = words.registration("referee", o.name, "conv-referee-reg-001", self.about())
         result = await self.post(o.league, "register_referee", params, 10)
         self.log.write(registered=result)
         if not isinstance(result, dict) or result.get("status") != "ACCEPTED":

@@ -11,10 +11,9 @@ import tempfile
 from pathlib import Path
 
 import psycopg
-import redis
 
 from tests.chaos.servers import initdb_path
-from tests.e2e.servers import missing
+from tests.e2e.servers import Redis, missing
 from tests.e2e.site import free_port, wait_for
 from tests.paths import ROOT
 
@@ -162,33 +161,20 @@ class Postgres:
         shutil.rmtree(self._folder)
 
 
-class SecureRedis:
+class SecureRedis(Redis):
     """Redis with a password and TLS."""
 
     def __init__(self, folder: Path) -> None:
-        if shutil.which("redis-server") is None:
-            missing("redis-server is not installed")
-        port = free_port()
         folder.mkdir()
-        make_certificates(folder)
+        super().__init__(folder)
+
+    def start(self) -> None:
+        """Start it with the shipped configuration; returns when it answers."""
+        make_certificates(self._folder)
         text = (ROOT / "deploy/redis/league.conf").read_text(encoding="utf-8")
-        for old, new in (("10.66.0.2", HERE), ("6379", str(port)), ("/etc/redis", str(folder)), ("PASSWORD", PASSWORD)):
+        changes = {"10.66.0.2": HERE, "6379": str(self.port), "/etc/redis": str(self._folder), "PASSWORD": PASSWORD}
+        for old, new in changes.items():
             text = text.replace(old, new)
-        (folder / "league.conf").write_text(text, encoding="utf-8")
-        self.url = f"rediss://:{PASSWORD}@{HERE}:{port}/0?ssl_ca_certs={folder}/ca.pem"
-        self.port = port
-        command = ["redis-server", str(folder / "league.conf"), "--dir", str(folder)]
-        self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        wait_for("Redis answers", self._answers)
-
-    def _answers(self) -> bool:
-        try:
-            with redis.Redis.from_url(self.url) as client:
-                return bool(client.ping())
-        except redis.ConnectionError:
-            return False
-
-    def kill(self) -> None:
-        """End the server by SIGKILL."""
-        self.process.kill()
-        self.process.wait()
+        (self._folder / "league.conf").write_text(text, encoding="utf-8")
+        self.url = f"rediss://:{PASSWORD}@{HERE}:{self.port}/0?ssl_ca_certs={self._folder}/ca.pem"
+        self._run(str(self._folder / "league.conf"))

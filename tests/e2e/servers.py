@@ -49,16 +49,17 @@ class Redis:
         if shutil.which("redis-server") is None:
             missing("redis-server is not installed")
         self._folder = folder
-        self._port = free_port()
-        self.url = f"redis://127.0.0.1:{self._port}/0"
+        self.port = free_port()
+        self.url = f"redis://127.0.0.1:{self.port}/0"
         self.start()
 
     def start(self) -> None:
         """Start it (again), on the same port; returns when it answers."""
-        words = ["--bind", "127.0.0.1", "--port", str(self._port), "--save", "", "--appendonly", "no"]
-        self.process = subprocess.Popen(
-            ["redis-server", *words, "--dir", str(self._folder)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-        )
+        self._run("--bind", "127.0.0.1", "--port", str(self.port), "--save", "", "--appendonly", "no")
+
+    def _run(self, *words: str) -> None:
+        command = ["redis-server", *words, "--dir", str(self._folder)]
+        self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         wait_for("Redis answers", self._answers)
 
     def _answers(self) -> bool:
