@@ -24,16 +24,16 @@ class Begin:
 
 
 @dataclass(frozen=True, slots=True)
-class Course:
+class Stages:
     """The stages of a league.
 
     Args:
-        stages: in order.
+        each: one after the other.
         order: the order of the table.
         secret: of the league's lots.
     """
 
-    stages: Sequence[Stage]
+    each: Sequence[Stage]
     order: Order
     secret: bytes
 
@@ -48,19 +48,19 @@ class Course:
             begun: the stages that have begun, the first one at least.
         """
         for number, past in enumerate(begun, start=1):
-            found = self.stages[number - 1].format.next(past, self.order, self.lot(number))
+            found = self.each[number - 1].format.next(past, self.order, self.lot(number))
             # A match of an earlier stage may be played again, which decides who goes on.
             if isinstance(found, Wait) or (isinstance(found, Pair) and number == len(begun)):
                 return found
-        if len(begun) == len(self.stages):
+        if len(begun) == len(self.each):
             return Over()
         return Begin(self._entered(begun))
 
     def _entered(self, begun: Sequence[Past]) -> Past:
         """The stage after those that are over: the best of the last one, seeded by their places there."""
         number, past = len(begun) + 1, begun[-1]
-        top = self.stages[number - 1].top
-        places = self.stages[number - 2].format.places(past, self.order)
+        top = self.each[number - 1].top
+        places = self.each[number - 2].format.places(past, self.order)
         staying = [[one for one in group if one not in past.out] for group in places]
         ranked = [one for group in staying for one in self.lot(number).shuffled(group, "seed")]
         seeded = sorted(enumerate(ranked[:top], start=1), key=lambda one: natural(one[1]))
@@ -71,7 +71,7 @@ class Course:
         """The rounds and matches of all stages at most, also of those to come; None if that is not known."""
         rounds = matches = 0
         count = len(begun[-1].entrants)
-        for number, stage in enumerate(self.stages):
+        for number, stage in enumerate(self.each):
             if number >= len(begun):
                 count = min(count, stage.top or count)
             past = begun[number] if number < len(begun) else Past(tuple(Entrant(str(one), one) for one in range(count)))

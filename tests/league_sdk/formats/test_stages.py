@@ -13,22 +13,22 @@ from hypothesis import strategies as st
 from league_sdk.formats.format import Over, Pair, Size, Wait
 from league_sdk.formats.knockout import Knockout
 from league_sdk.formats.registry import UnusableStages, formats, stages_of
-from league_sdk.formats.stages import Begin, Course
+from league_sdk.formats.stages import Begin, Stages
 from league_sdk.ledger.past import Past
 from tests.league_sdk.formats.playing import ORDER, entered, played
 
 GROUPS_THEN_KNOCKOUT = [{"format": "groups", "groups": 2}, {"format": "knockout", "top": 4, "games": 3}]
 
 
-def course(*configured: dict[str, Any]) -> Course:
-    return Course(stages_of(configured), ORDER, bytes(32))
+def stages_from(*configured: dict[str, Any]) -> Stages:
+    return Stages(stages_of(configured), ORDER, bytes(32))
 
 
-def to_the_end(course: Course, count: int, chance: random.Random) -> list[Past]:
+def to_the_end(stages: Stages, count: int, chance: random.Random) -> list[Past]:
     """Every stage of a league that is played to its end."""
     begun = [entered(count)]
     while True:
-        found = course.next(begun)
+        found = stages.next(begun)
         if isinstance(found, Over):
             return begun
         if isinstance(found, Begin):
@@ -40,9 +40,9 @@ def to_the_end(course: Course, count: int, chance: random.Random) -> list[Past]:
 
 @given(st.integers(4, 20), st.integers(0, 10**6).map(random.Random))
 def test_the_best_of_the_groups_play_the_knockout(count: int, chance: random.Random) -> None:
-    both = course(*GROUPS_THEN_KNOCKOUT)
+    both = stages_from(*GROUPS_THEN_KNOCKOUT)
     groups, knockout = to_the_end(both, count, chance)
-    places = [one for group in both.stages[0].format.places(groups, ORDER) for one in group]
+    places = [one for group in both.each[0].format.places(groups, ORDER) for one in group]
     assert len(knockout.entrants) == 4
     # Who is level is seeded by lot, so only the figures are the same.
     points = sorted((groups.rows[one].points for one in places[:2]), reverse=True)
@@ -56,15 +56,15 @@ def test_the_best_of_the_groups_play_the_knockout(count: int, chance: random.Ran
 
 
 def test_the_size_of_a_league_counts_all_its_stages() -> None:
-    assert course({"format": "round_robin"}).size([entered(6)]) == Size(5, 15)
+    assert stages_from({"format": "round_robin"}).size([entered(6)]) == Size(5, 15)
     # Two groups of four: 3 rounds, 12 matches. Semi-finals and final of three games: 6 rounds, 9 matches.
-    assert course(*GROUPS_THEN_KNOCKOUT).size([entered(8)]) == Size(9, 21)
+    assert stages_from(*GROUPS_THEN_KNOCKOUT).size([entered(8)]) == Size(9, 21)
 
 
 def test_who_has_left_does_not_go_on() -> None:
-    both = course({"format": "round_robin"}, {"format": "knockout", "top": 2})
-    begun = [to_the_end(course({"format": "round_robin"}), 4, random.Random(1))[0]]
-    best = both.stages[0].format.places(begun[0], ORDER)[0][0]
+    both = stages_from({"format": "round_robin"}, {"format": "knockout", "top": 2})
+    begun = [to_the_end(stages_from({"format": "round_robin"}), 4, random.Random(1))[0]]
+    best = both.each[0].format.places(begun[0], ORDER)[0][0]
     left = tuple(one._replace(out="withdrawn") if one.player_id == best else one for one in begun[0].entrants)
     found = both.next([replace(begun[0], entrants=left)])
     assert isinstance(found, Begin)
@@ -72,7 +72,7 @@ def test_who_has_left_does_not_go_on() -> None:
 
 
 def test_a_match_of_an_earlier_stage_that_is_played_again_is_waited_for() -> None:
-    both = course(*GROUPS_THEN_KNOCKOUT)
+    both = stages_from(*GROUPS_THEN_KNOCKOUT)
     groups, knockout = to_the_end(both, 8, random.Random(2))
     last = groups.rounds[-1]
     reopened = last._replace(games=(last.games[0]._replace(status="", winner=None), *last.games[1:]))
